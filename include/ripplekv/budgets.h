@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: 2026 RippleKV contributors
+// SPDX-License-Identifier: MIT
+//
+// budgets.json: an allocation frozen for one model. Per layer a share of B and a kv format; rows follow at prefill
+// time from the prompt's length through rows_for() (allocation.h). Reading refuses a damaged file, another
+// format or version; belonging to the right model is checked by check_model(). Written to a temporary name and renamed.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ripplekv/allocation.h"
+#include "ripplekv/kv_type.h"
+#include "ripplekv/selection.h"
+#include "ripplekv/status.h"
+
+namespace ripplekv {
+
+// Which model an artefact belongs to.
+struct ModelId {
+  std::string fingerprint;  // "xxh3:" + 32 hex digits (gguf_file.h says over what)
+  std::string name;         // general.name, or the file's name: for messages only
+  std::string architecture;
+  int n_layer = 0;
+};
+
+struct Budgets {
+  ModelId model;
+  std::string allocator;  // uniform, pyramid, ripple, ...
+  KvBudget budget;        // the global budget it was made for
+  std::string selector = "snapkv";
+  SelectorOptions selector_options;
+  int rows_floor_extra = 8;         // floor = protected rows of the selector + this
+  AllocationWeights weights;        // [n_layer]
+  std::vector<KvFormat> kv_format;  // [n_layer]
+  std::string settings;      // JSON object text: the allocator's own settings (r, gamma, transform, beta), for people
+  std::string profile_hash;  // of the profile it was made from; empty if none
+};
+
+Result<Budgets> read_budgets(const std::string& path);
+Status write_budgets(const Budgets& budgets, const std::string& path);
+
+// kMismatch if the artefact is of another model: names both.
+Status check_model(const ModelId& artefact, const ModelId& model, std::string_view what);
+
+}  // namespace ripplekv

@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: 2026 RippleKV contributors
+// SPDX-License-Identifier: MIT
+//
+// The kv formats: dtype of K and of V rows, chosen apart. Names are llama.cpp's (-ctk, -ctv).
+// Sizes are of one row of one KV head, in bytes. Pure; knows no ggml.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "ripplekv/status.h"
+
+namespace ripplekv {
+
+enum class KvType { kF32, kF16, kQ8_0, kQ4_0 };
+
+struct KvFormat {
+  KvType k = KvType::kF16;
+  KvType v = KvType::kF16;
+  bool operator==(const KvFormat&) const = default;
+};
+
+std::string_view to_string(KvType type);
+Result<KvType> parse_kv_type(std::string_view name);
+
+// Quantised formats store blocks of 32 values with one f16 scale.
+// REQUIRES: head_dim_fits(type, head_dim).
+int64_t payload_bytes(KvType type, int head_dim);
+int64_t scale_bytes(KvType type, int head_dim);
+inline int64_t row_bytes(KvType type, int head_dim) {
+  return payload_bytes(type, head_dim) + scale_bytes(type, head_dim);
+}
+bool head_dim_fits(KvType type, int head_dim);  // quantised formats need a multiple of 32
+
+}  // namespace ripplekv

@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: 2026 RippleKV contributors
+// SPDX-License-Identifier: MIT
+//
+// profile.json: per-layer sensitivities (and damage curves) of one model, measured offline. Per-sample values stay in
+// the file, so means, standard errors and reliability are computed from it and never stored apart. Units: nats of
+// KL(p_full || p_changed), mean over the answer's tokens. How they are measured: profiler.h.
+// An interrupted profile is a valid file with fewer samples (`complete` false); profiling resumes from it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ripplekv/budgets.h"
+#include "ripplekv/status.h"
+
+namespace ripplekv {
+
+struct ProfileSettings {
+  std::string rows = "evictable";  // rows nudged: all | evictable
+  double eps = 1.0;                // size of the nudge relative to the norm of the row
+  int n_repeat = 2;                // noise draws per sample and layer
+  uint64_t seed = 0;
+  int n_answer = 32;                    // T: tokens of the continuation
+  int64_t max_tokens = 2048;            // prompts are cut in the middle to this
+  std::vector<double> curve_fractions;  // kept fractions of the damage curves, ascending; may be empty
+  std::string selector = "snapkv";      // of the damage curves; its protected rows bound `evictable`
+  SelectorOptions selector_options;
+  std::string weights = "native";  // native | f32
+  KvFormat kv_format;
+  std::string calibration;  // where the samples come from ("builtin" or a path's name)
+  bool operator==(const ProfileSettings&) const = default;
+};
+
+struct ProfileSample {
+  std::string id;            // name of the sample, unique in the profile
+  std::string content_hash;  // of its token ids: resuming checks it
+  int64_t n_prompt = 0;
+  int n_answer = 0;                              // tokens the KL is averaged over
+  std::vector<std::vector<double>> sensitivity;  // [n_repeat][n_layer]
+  std::vector<std::vector<double>> damage;       // [curve_fractions][n_layer]
+};
+
+struct Profile {
+  ModelId model;
+  ProfileSettings settings;
+  std::vector<ProfileSample> samples;
+  int n_sample_planned = 0;
+  double seconds = 0;            // price: wall time over all sittings
+  int64_t n_forward_tokens = 0;  // price: tokens put through at least one layer
+  bool complete() const { return static_cast<int>(samples.size()) >= n_sample_planned && n_sample_planned > 0; }
+};
+
+struct LayerStatistic {
+  double mean = 0;
+  double standard_error = 0;  // over samples; 0 with one sample
+};
+
+// [n_layer]: mean over samples and repeats. REQUIRES: at least one sample.
+std::vector<LayerStatistic> sensitivity_of(const Profile& profile);
+// [n_layer] for settings.curve_fractions[fraction_index].
+std::vector<LayerStatistic> damage_of(const Profile& profile, size_t fraction_index);
+
+// Errors: not there, damaged, unknown format or version, sizes that contradict each other, values that are not
+// finite or negative (named by sample and layer).
+Result<Profile> read_profile(const std::string& path);
+Status write_profile(const Profile& profile, const std::string& path);
+std::string hash_of(const Profile& profile);  // of its canonical JSON, "xxh3:..."
+
+}  // namespace ripplekv
