@@ -58,6 +58,7 @@ struct SelectorOptions {
   bool value_norm = false;  // weight scores by ||V|| of the row
   int n_sink = 4;           // first rows kept by the methods that keep sinks
   uint64_t seed = 0;        // `random`
+  bool operator==(const SelectorOptions&) const = default;
 };
 
 class Selector {
