@@ -26,11 +26,13 @@ struct KvBudget {
   std::string to_string() const;  // parses back to the same budget
 };
 
-// "10%", "0.5%", "512", "8k" (rows), "256MiB", "2GiB", "100MB". Errors: empty, not finite, zero or negative, > 100%.
+// "10%", "0.5%", "512", "8k" (rows; k, m, g of 1024), "256MiB", "2GiB", "100MB", "4096B"; units in any case.
+// Errors: empty, anything but digits, a point and a unit, zero, > 100%, under one row or byte.
 Result<KvBudget> parse_kv_budget(std::string_view text);
 
 // B in rows for a prompt, rounded down. bytes_per_row: K, V and index bytes of one row of one layer, mean over layers.
-// More than the whole cache is the whole cache.
+// More than the whole cache is the whole cache. A product within 1e-12 of a whole number counts as whole.
+// REQUIRES: a budget as parse_kv_budget() makes it, 0 <= n_prompt < 2^31, bytes_per_row > 0 for kBytes.
 int64_t total_rows(const KvBudget& budget, int64_t n_prompt, int n_layer, double bytes_per_row);
 
 // What an allocation fixes for all prompt lengths: layer l's target is
@@ -40,7 +42,8 @@ struct AllocationWeights {
   double base_rows = 0;         // rows every layer gets before the weights apply (pyramid: the window)
 };
 
-// Monotone transform of sensitivities before normalisation. kLinear is the published one.
+// Monotone transform of sensitivities before normalisation. kLinear is the published one; kLog is
+// log(s / max s + 1e-6), finite for s = 0; kRank gives equal sensitivities the mean of their ranks.
 enum class Transform { kLinear, kSqrt, kLog, kRank };
 Result<Transform> parse_transform(std::string_view name);
 std::string_view to_string(Transform transform);
@@ -68,7 +71,9 @@ Result<AllocationWeights> ripple_weights(std::span<const double> sensitivity, co
 // Whole rows for a prompt: targets from the weights, clamped to [floor, n_prompt]; what a clamp frees or takes is
 // redistributed over the layers still free (water-filling); whole numbers by largest remainder (ties: lower layer).
 // n_prompt <= floor: every layer keeps n_prompt rows. B > n_layer * n_prompt: every layer keeps all.
-// Errors: B < n_layer * floor names the smallest budget that fits, in rows and as a fraction kept.
+// Base rows count up to B / n_layer. Weight 0 gets the base rows or floor, and more only once all others are full.
+// Errors: B < n_layer * floor names the smallest budget that fits, in rows and as a fraction kept; weights that break
+// the contract above; negative numbers; n_prompt >= 2^31.
 Result<std::vector<int64_t>> rows_for(const AllocationWeights& weights, int64_t total_rows, int64_t rows_floor,
                                       int64_t n_prompt);
 

@@ -37,7 +37,9 @@ struct Budgets {
   std::string profile_hash;  // of the profile it was made from; empty if none
 };
 
+// The weights read are the file's shares, which sum to 1; settings come back with their keys sorted.
 Result<Budgets> read_budgets(const std::string& path);
+// kInvalidArgument for budgets that read_budgets would refuse; the old file then stays.
 Status write_budgets(const Budgets& budgets, const std::string& path);
 
 // kMismatch if the artefact is of another model: names both.

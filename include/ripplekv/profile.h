@@ -64,7 +64,9 @@ std::vector<LayerStatistic> damage_of(const Profile& profile, size_t fraction_in
 // Errors: not there, damaged, unknown format or version, sizes that contradict each other, values that are not
 // finite or negative (named by sample and layer).
 Result<Profile> read_profile(const std::string& path);
+// kInvalidArgument for a profile that read_profile would refuse; the old file then stays.
 Status write_profile(const Profile& profile, const std::string& path);
-std::string hash_of(const Profile& profile);  // of its canonical JSON, "xxh3:..."
+// Of its canonical JSON, the bytes of the file that write_profile makes: "xxh3:...". REQUIRES: it can be written.
+std::string hash_of(const Profile& profile);
 
 }  // namespace ripplekv

@@ -14,27 +14,11 @@
 #include <string_view>
 #include <vector>
 
+#include "ripplekv/keep_list.h"
 #include "ripplekv/status.h"
+#include "ripplekv/taps.h"
 
 namespace ripplekv {
-
-// What a selector needs to see of a layer. The graph computes only what is asked for.
-enum TapBits : unsigned {
-  kTapNone = 0,
-  kTapWindowAttention = 1u << 0,
-  kTapValueNorm = 1u << 1,
-};
-
-// One layer as a selector sees it.
-struct LayerTaps {
-  int layer = 0;       // index of the layer in the model (seeds `random`)
-  int64_t n_rows = 0;  // rows in the cache
-  int n_head = 0;      // query heads
-  int n_head_kv = 0;   // KV heads; n_head is a multiple of it, query head q reads KV head q / (n_head / n_head_kv)
-  int n_window = 0;    // queries the window attention was averaged over (<= n_rows)
-  std::span<const float> window_attention;  // F32 [n_rows, n_head]: softmax attention, mean over the window; or empty
-  std::span<const float> value_norm;        // F32 [n_rows, n_head_kv]: L2 norm of V; or empty
-};
 
 // Rows that prune() never drops: the first `n_sink` and the last `n_window`.
 struct ProtectedRows {
@@ -42,9 +26,6 @@ struct ProtectedRows {
   int n_window = 0;
   int64_t count() const { return int64_t{n_sink} + n_window; }
 };
-
-// keep[kv head] = sorted, unique row indices; the same count for every head.
-using KeepList = std::vector<std::vector<int32_t>>;
 
 enum class Pooling { kAverage, kMax };
 enum class GroupReduce { kMean, kMax };  // query heads of one KV head -> one score
@@ -85,13 +66,13 @@ Result<std::unique_ptr<Selector>> make_selector(std::string_view name, const Sel
 
 // The one top-k: keeps protected rows and the best-scoring others until each head holds `rows`. Ties go to the
 // lower row, NaN ranks last: the result depends on nothing but its arguments. O(n_rows) per head on average.
-// rows >= n_rows keeps all; protected rows that exceed `rows` are cut to the last window rows first, then sinks.
-// REQUIRES: scores.size() == n_rows * n_head_kv, rows >= 1.
+// rows >= n_rows keeps all. More protected rows than `rows`: the last rows of the window stay, then the first sinks.
+// REQUIRES: scores.size() == n_rows * n_head_kv, n_rows < 2^31, rows >= 1.
 KeepList prune(std::span<const float> scores, int64_t n_rows, int n_head_kv, int64_t rows,
                const ProtectedRows& protected_rows);
 
 // 1-D pooling of each of `n_head_kv` score rows with zero padding that counts in the mean (as torch's avg_pool1d).
-// x: F32 [n, n_head_kv], pooled in place. REQUIRES: kernel odd.
+// x: F32 [n, n_head_kv], pooled in place. kMax: padding never wins. O(n) for any kernel. REQUIRES: kernel odd, >= 1.
 void pool_1d(std::span<float> x, int64_t n, int kernel, Pooling pooling);
 
 }  // namespace ripplekv

@@ -1,0 +1,22 @@
+# SPDX-FileCopyrightText: 2026 RippleKV contributors
+# SPDX-License-Identifier: MIT
+#
+# How every target of ours is compiled, and ripplekv_layer(): folder src/<name> -> static target ripplekv_<name>.
+function(ripplekv_target target)
+  target_include_directories(${target} PUBLIC "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wno-missing-field-initializers)
+  if(RIPPLEKV_WERROR)
+    target_compile_options(${target} PRIVATE -Werror)
+  endif()
+  if(RIPPLEKV_SANITIZE)
+    target_compile_options(${target} PRIVATE -fsanitize=${RIPPLEKV_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+    target_link_options(${target} PUBLIC -fsanitize=${RIPPLEKV_SANITIZE})
+  endif()
+endfunction()
+
+function(ripplekv_layer name)
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${name}/*.cpp")
+  add_library(ripplekv_${name} STATIC ${sources})
+  ripplekv_target(ripplekv_${name})
+  target_link_libraries(ripplekv_${name} PUBLIC ${ARGN})
+endfunction()

@@ -1,0 +1,15 @@
+// SPDX-FileCopyrightText: 2026 RippleKV contributors
+// SPDX-License-Identifier: MIT
+//
+// KeepList: the rows of one layer that stay, per KV head. Made by prune() (selection.h), carried out by LayerCache.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace ripplekv {
+
+// keep[kv head] = sorted, unique row indices; the same count for every head.
+using KeepList = std::vector<std::vector<int32_t>>;
+
+}  // namespace ripplekv

@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: 2026 RippleKV contributors
+// SPDX-License-Identifier: MIT
+//
+// Model: weights, shape and tokenizer of one GGUF file. Immutable after load() and safe to share between threads and
+// engines; owns the mapping of the file and every weight buffer. Running it is Engine's business (engine.h).
+// Everything in the file is checked before ggml sees it: a bad file is a Status, never an abort.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ripplekv/budgets.h"
+#include "ripplekv/kv_cache.h"
+#include "ripplekv/status.h"
+
+namespace ripplekv {
+
+struct ModelWeights;  // src/model/weights.h
+struct Architecture;  // src/model/architecture.h
+class Vocab;          // src/model/vocab.h
+class WeightStore;    // src/model/weights.h
+
+struct ModelConfig {
+  std::string architecture;
+  int n_layer = 0;
+  int n_embd = 0;
+  int n_head = 0;     // query heads
+  int n_head_kv = 0;  // KV heads; n_head is a multiple
+  int head_dim = 0;   // of K and V
+  int n_rot = 0;      // rotated values per head
+  int n_ff = 0;
+  int n_vocab = 0;
+  int64_t n_ctx_train = 0;
+  float norm_rms_eps = 0;
+  float rope_freq_base = 0;
+  float rope_freq_scale = 1;  // 1 / linear scaling factor
+  int rope_mode = 0;          // ggml's: 0 pairs neighbours, 2 pairs halves
+  float attention_scale = 0;
+  LayerShape layer_shape() const { return {head_dim, n_head_kv}; }
+};
+
+enum class WeightsMode { kNative, kF32 };  // as in the file (mapped), or dequantised at load
+
+struct ModelOptions {
+  WeightsMode weights = WeightsMode::kNative;
+  int n_gpu_layers = 0;  // last layers placed on the first GPU backend of this build; more than n_layer: the output too
+};
+
+class Model {
+ public:
+  // Errors: not a readable GGUF file, unsupported architecture, dtype or feature (named), missing or misshapen tensors.
+  static Result<std::shared_ptr<const Model>> load(const std::string& path, const ModelOptions& options = {});
+  ~Model();
+  Model(const Model&) = delete;
+  Model& operator=(const Model&) = delete;
+
+  const ModelConfig& config() const { return config_; }
+  const ModelId& id() const { return id_; }
+  const std::string& path() const { return path_; }
+  const std::string& quantisation() const { return quantisation_; }  // dtypes of the weights: "Q4_1 x210, F32 x61"
+  int64_t weights_bytes() const;  // as held, after dequantisation
+  const Vocab& vocab() const { return *vocab_; }
+
+  // For the graph code.
+  const Architecture& architecture() const { return *architecture_; }
+  const ModelWeights& weights() const { return *weights_; }
+  const WeightStore& store() const { return *store_; }
+
+ private:
+  Model();
+
+  std::string path_;
+  std::string quantisation_;
+  ModelConfig config_;
+  ModelId id_;
+  const Architecture* architecture_ = nullptr;
+  std::unique_ptr<WeightStore> store_;
+  std::unique_ptr<ModelWeights> weights_;
+  std::unique_ptr<Vocab> vocab_;
+};
+
+}  // namespace ripplekv

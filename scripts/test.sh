@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 RippleKV contributors
+# SPDX-License-Identifier: MIT
+#
+# Installs what is missing, builds everything and runs all tests. Arguments go to ctest: scripts/test.sh -L unit
+source "$(dirname "$0")/common.sh"
+
+model=$(scripts/fetch_model.sh)
+shared=""
+[ -d ../shared/reference ] && shared=$(cd ../shared && pwd)
+RIPPLEKV_TARGETS=all scripts/build.sh -DRIPPLEKV_TESTS=ON -DRIPPLEKV_WERROR=ON "-DRIPPLEKV_MODEL=$model" \
+  "-DRIPPLEKV_SHARED_DIR=${RIPPLEKV_SHARED_DIR:-$shared}"
+step "testing"
+ctest --test-dir "$RIPPLEKV_BUILD_DIR" --output-on-failure "$@"

@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: 2026 RippleKV contributors
+// SPDX-License-Identifier: MIT
+//
+// JSON of the shared parts of the artefacts. Every member has a key of its own name; every key must be there.
+#include "allocation/artefact_parts.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "base/hash.h"
+#include "base/text.h"
+
+namespace ripplekv {
+namespace {
+
+constexpr int kIntMax = std::numeric_limits<int>::max();
+constexpr int kIntMin = std::numeric_limits<int>::min();  // sign and parity are judged by make_selector(), once
+
+}  // namespace
+
+nlohmann::ordered_json to_json(const ModelId& model) {
+  return {{"fingerprint", model.fingerprint},
+          {"name", model.name},
+          {"architecture", model.architecture},
+          {"n_layer", model.n_layer}};
+}
+
+nlohmann::ordered_json to_json(const SelectorOptions& options) {
+  return {{"window", options.window},
+          {"kernel", options.kernel},
+          {"pooling", options.pooling == Pooling::kMax ? "max" : "average"},
+          {"group", options.group == GroupReduce::kMax ? "max" : "mean"},
+          {"value_norm", options.value_norm},
+          {"n_sink", options.n_sink},
+          {"seed", options.seed}};
+}
+
+Result<ModelId> read_model_id(const JsonObject& parent) {
+  RKV_ASSIGN_OR_RETURN(const JsonObject object, parent.object("model"));
+  ModelId model;
+  RKV_ASSIGN_OR_RETURN(model.fingerprint, object.text("fingerprint"));
+  RKV_ASSIGN_OR_RETURN(model.name, object.text("name"));
+  RKV_ASSIGN_OR_RETURN(model.architecture, object.text("architecture"));
+  RKV_ASSIGN_OR_RETURN(model.n_layer, object.small_integer("n_layer", 1, kLayersMax));
+  return model;
+}
+
+Result<SelectorOptions> read_selector_options(const JsonObject& parent) {
+  RKV_ASSIGN_OR_RETURN(const JsonObject object, parent.object("selector_options"));
+  SelectorOptions options;
+  RKV_ASSIGN_OR_RETURN(options.window, object.small_integer("window", kIntMin, kIntMax));
+  RKV_ASSIGN_OR_RETURN(options.kernel, object.small_integer("kernel", kIntMin, kIntMax));
+  RKV_ASSIGN_OR_RETURN(const std::string pooling, object.text("pooling"));
+  if (pooling != "average" && pooling != "max") {
+    return object.error("pooling", fmt::format("got {}, expected average or max", ripplekv::quoted(pooling)));
+  }
+  options.pooling = pooling == "max" ? Pooling::kMax : Pooling::kAverage;
+  RKV_ASSIGN_OR_RETURN(const std::string group, object.text("group"));
+  if (group != "mean" && group != "max") {
+    return object.error("group", fmt::format("got {}, expected mean or max", ripplekv::quoted(group)));
+  }
+  options.group = group == "max" ? GroupReduce::kMax : GroupReduce::kMean;
+  RKV_ASSIGN_OR_RETURN(options.value_norm, object.boolean("value_norm"));
+  RKV_ASSIGN_OR_RETURN(options.n_sink, object.small_integer("n_sink", kIntMin, kIntMax));
+  RKV_ASSIGN_OR_RETURN(options.seed, object.unsigned_integer("seed"));
+  return options;
+}
+
+Result<KvType> read_kv_type(const JsonObject& parent, std::string_view key) {
+  RKV_ASSIGN_OR_RETURN(const std::string name, parent.text(key));
+  Result<KvType> type = parse_kv_type(name);
+  if (!type.ok()) return parent.error(key, type.status().message());
+  return type;
+}
+
+Status check_model_id(const ModelId& model) {
+  if (!is_hash(model.fingerprint)) {
+    return bad_key("model.fingerprint",
+                   fmt::format("got {}, expected \"xxh3:\" and 32 hex digits", ripplekv::quoted(model.fingerprint)));
+  }
+  if (model.n_layer < 1 || model.n_layer > kLayersMax) {
+    return bad_key("model.n_layer", fmt::format("got {}, expected 1 to {}", model.n_layer, kLayersMax));
+  }
+  return ok_status();
+}
+
+Status check_selector(std::string_view selector, const SelectorOptions& options, std::string_view prefix) {
+  const Status status = make_selector(selector, options).status();
+  if (status.ok()) return status;
+  // An unknown name fails with any options; what fails only with these options is their fault.
+  const bool known = make_selector(selector, SelectorOptions{}).ok();
+  return bad_key(fmt::format("{}{}", prefix, known ? "selector_options" : "selector"), status.message());
+}
+
+Status bad_key(std::string_view key, std::string_view message) {
+  return invalid_argument(fmt::format("key {}: {}", ripplekv::quoted(key), message));
+}
+
+Status in_file(const Status& fault, std::string_view path) {
+  return fault.ok() ? fault : data_loss(fmt::format("{}: {}", path, fault.message()));
+}
+
+}  // namespace ripplekv

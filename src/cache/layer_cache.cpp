@@ -1,0 +1,228 @@
+// SPDX-FileCopyrightText: 2026 RippleKV contributors
+// SPDX-License-Identifier: MIT
+//
+// Layout: K then V in one arena, each [head_dim, capacity, n_head_kv]: the rows of one head are contiguous, so kept
+// rows move as bytes and attention reads each head in one stream. Rows are only read and written through ggml's backend
+// calls.
+#include <fmt/format.h>
+#include <ggml-backend.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "cache/ggml_types.h"
+#include "cache/tensor_arena.h"
+#include "ripplekv/kv_cache.h"
+
+namespace ripplekv {
+namespace {
+
+// Copies rows of one tensor between two capacities, head by head. `rows_of(head)` lists source rows, in order.
+template <class RowsOf>
+void copy_rows(const ggml_tensor* from, ggml_tensor* to, int64_t n_rows_from, int64_t n_rows_to, RowsOf rows_of) {
+  const size_t row = from->nb[1];
+  std::vector<uint8_t> source(row * static_cast<size_t>(n_rows_from));
+  std::vector<uint8_t> kept(row * static_cast<size_t>(n_rows_to));
+  for (int64_t head = 0; head < from->ne[2]; ++head) {
+    ggml_backend_tensor_get(from, source.data(), static_cast<size_t>(head) * from->nb[2], source.size());
+    uint8_t* out = kept.data();
+    for (int64_t r : rows_of(head)) {
+      std::copy_n(source.data() + row * static_cast<size_t>(r), row, out);
+      out += row;
+    }
+    ggml_backend_tensor_set(to, kept.data(), static_cast<size_t>(head) * to->nb[2], kept.size());
+  }
+}
+
+}  // namespace
+
+int64_t bytes_per_row(const LayerShape& shape, const KvFormat& format) {
+  const int64_t index = shape.n_head_kv > 1 ? shape.n_head_kv : 1;
+  return shape.n_head_kv * (row_bytes(format.k, shape.head_dim) + row_bytes(format.v, shape.head_dim)) +
+         index * static_cast<int64_t>(sizeof(int32_t));
+}
+
+LayerCache::LayerCache(ggml_backend_buffer_type* buffer_type, const LayerShape& shape, const KvFormat& format)
+    : buffer_type_(buffer_type), shape_(shape), format_(format), positions_(1) {}
+LayerCache::LayerCache(LayerCache&&) noexcept = default;
+LayerCache& LayerCache::operator=(LayerCache&&) noexcept = default;
+LayerCache::~LayerCache() = default;
+
+Result<std::unique_ptr<TensorArena>> LayerCache::allocate(int64_t capacity) const {
+  TensorSpec specs[2];
+  for (int i = 0; i < 2; ++i) {
+    specs[i].type = to_ggml(i == 0 ? format_.k : format_.v);
+    specs[i].ne[0] = shape_.head_dim;
+    specs[i].ne[1] = capacity;
+    specs[i].ne[2] = shape_.n_head_kv;
+  }
+  return TensorArena::create(buffer_type_, specs);
+}
+
+Result<LayerCache> LayerCache::create(ggml_backend_buffer_type* buffer_type, const LayerShape& shape,
+                                      const KvFormat& format, int64_t capacity) {
+  RKV_CHECK(capacity >= 1 && shape.head_dim >= 1 && shape.n_head_kv >= 1);
+  for (KvType type : {format.k, format.v}) {
+    if (!head_dim_fits(type, shape.head_dim)) {
+      return unsupported(fmt::format("kv format: {} stores blocks of 32 values, the model's head size is {}; use f16",
+                                     to_string(type), shape.head_dim));
+    }
+  }
+  LayerCache cache(buffer_type, shape, format);
+  RKV_ASSIGN_OR_RETURN(cache.arena_, cache.allocate(capacity));
+  cache.capacity_ = capacity;
+  return cache;
+}
+
+ggml_tensor* LayerCache::k() const { return arena_->tensor(0); }
+ggml_tensor* LayerCache::v() const { return arena_->tensor(1); }
+
+std::span<const int32_t> LayerCache::positions(int head) const {
+  return positions_.size() == 1 ? positions_[0] : positions_[static_cast<size_t>(head)];
+}
+
+Status LayerCache::reserve_more(int64_t n) {
+  const int64_t wanted = n_rows_ + n;
+  if (wanted <= capacity_) return ok_status();
+  const int64_t capacity = std::max(wanted, capacity_ + std::max(kGrowRows, capacity_ / 16));
+  RKV_ASSIGN_OR_RETURN(auto arena, allocate(capacity));
+  if (n_rows_ > 0) {
+    std::vector<int64_t> all(static_cast<size_t>(n_rows_));
+    std::iota(all.begin(), all.end(), 0);
+    for (size_t i = 0; i < 2; ++i) {
+      copy_rows(arena_->tensor(i), arena->tensor(i), n_rows_, n_rows_,
+                [&](int64_t) -> const std::vector<int64_t>& { return all; });
+    }
+  }
+  arena_ = std::move(arena);
+  capacity_ = capacity;
+  return ok_status();
+}
+
+void LayerCache::append_written(int64_t pos0, int64_t n) {
+  RKV_CHECK(n >= 0 && n_rows_ + n <= capacity_);
+  for (auto& positions : positions_) {
+    RKV_CHECK(positions.empty() || positions.back() < pos0);
+    for (int64_t i = 0; i < n; ++i) positions.push_back(static_cast<int32_t>(pos0 + i));
+  }
+  n_rows_ += n;
+}
+
+void LayerCache::truncate(int64_t n) {
+  RKV_CHECK(n >= 0 && n <= n_rows_);
+  if (n == n_rows_) return;
+  for (auto& positions : positions_) positions.resize(static_cast<size_t>(n));
+  n_rows_ = n;
+  while (!truncations_.empty() && truncations_.back().second >= n) truncations_.pop_back();
+  truncations_.emplace_back(++n_truncated_, n);
+}
+
+bool LayerCache::still_holds(const Mark& mark, int64_t n) const {
+  if (mark.generation != generation_ || n > n_rows_) return false;
+  const auto later = std::find_if(truncations_.begin(), truncations_.end(),
+                                  [&](const auto& t) { return t.first > mark.n_truncated; });
+  return later == truncations_.end() || later->second >= n;
+}
+
+Result<LayerCache> LayerCache::gather(const KeepList& keep) const {
+  RKV_CHECK(keep.size() == static_cast<size_t>(shape_.n_head_kv) && !keep[0].empty());
+  const auto n_keep = static_cast<int64_t>(keep[0].size());
+  for (const auto& rows : keep) {
+    RKV_CHECK(static_cast<int64_t>(rows.size()) == n_keep && rows.front() >= 0 && rows.back() < n_rows_);
+    RKV_CHECK(std::adjacent_find(rows.begin(), rows.end(), std::greater_equal<>()) == rows.end());
+  }
+  LayerCache kept(buffer_type_, shape_, format_);
+  RKV_ASSIGN_OR_RETURN(kept.arena_, kept.allocate(n_keep));
+  kept.capacity_ = n_keep;
+  kept.n_rows_ = n_keep;
+  kept.generation_ = generation_ + 1;
+  for (size_t i = 0; i < 2; ++i) {
+    copy_rows(arena_->tensor(i), kept.arena_->tensor(i), n_rows_, n_keep,
+              [&](int64_t head) -> const std::vector<int32_t>& { return keep[static_cast<size_t>(head)]; });
+  }
+  const bool heads_agree = positions_.size() == 1 &&
+                           std::all_of(keep.begin(), keep.end(), [&](const auto& rows) { return rows == keep[0]; });
+  kept.positions_.resize(heads_agree ? 1 : keep.size());
+  for (size_t head = 0; head < kept.positions_.size(); ++head) {
+    const auto from = positions(static_cast<int>(head));
+    for (int32_t row : keep[head]) kept.positions_[head].push_back(from[static_cast<size_t>(row)]);
+    kept.positions_[head].shrink_to_fit();
+  }
+  return kept;
+}
+
+Status LayerCache::compact(const KeepList& keep) {
+  RKV_ASSIGN_OR_RETURN(LayerCache kept, gather(keep));
+  *this = std::move(kept);
+  return ok_status();
+}
+
+Result<LayerCache> LayerCache::copy() const {
+  LayerCache twin(buffer_type_, shape_, format_);
+  RKV_ASSIGN_OR_RETURN(twin.arena_, twin.allocate(capacity_));
+  twin.capacity_ = capacity_;
+  twin.n_rows_ = n_rows_;
+  twin.generation_ = generation_;
+  twin.n_truncated_ = n_truncated_;
+  twin.truncations_ = truncations_;
+  twin.positions_ = positions_;
+  for (size_t i = 0; i < 2; ++i) ggml_backend_tensor_copy(arena_->tensor(i), twin.arena_->tensor(i));
+  return twin;
+}
+
+std::vector<uint8_t> LayerCache::read_v_bytes() const {
+  const ggml_tensor* tensor = v();
+  const size_t plane = tensor->nb[1] * static_cast<size_t>(n_rows_);
+  std::vector<uint8_t> bytes(plane * static_cast<size_t>(shape_.n_head_kv));
+  for (size_t head = 0; head < static_cast<size_t>(shape_.n_head_kv); ++head) {
+    ggml_backend_tensor_get(tensor, bytes.data() + head * plane, head * tensor->nb[2], plane);
+  }
+  return bytes;
+}
+
+void LayerCache::write_v_bytes(std::span<const uint8_t> bytes) {
+  ggml_tensor* tensor = v();
+  const size_t plane = tensor->nb[1] * static_cast<size_t>(n_rows_);
+  RKV_CHECK(bytes.size() == plane * static_cast<size_t>(shape_.n_head_kv));
+  for (size_t head = 0; head < static_cast<size_t>(shape_.n_head_kv); ++head) {
+    ggml_backend_tensor_set(tensor, bytes.data() + head * plane, head * tensor->nb[2], plane);
+  }
+}
+
+std::vector<float> LayerCache::read_v() const {
+  const std::vector<uint8_t> bytes = read_v_bytes();
+  const int64_t n = n_rows_ * shape_.n_head_kv * shape_.head_dim;
+  std::vector<float> values(static_cast<size_t>(n));
+  const ggml_type type = to_ggml(format_.v);
+  if (type == GGML_TYPE_F32) {
+    std::copy_n(reinterpret_cast<const float*>(bytes.data()), n, values.data());
+  } else {
+    ggml_get_type_traits(type)->to_float(bytes.data(), values.data(), n);
+  }
+  return values;
+}
+
+void LayerCache::write_v(std::span<const float> values) {
+  const int64_t n = n_rows_ * shape_.n_head_kv * shape_.head_dim;
+  RKV_CHECK(static_cast<int64_t>(values.size()) == n);
+  const ggml_type type = to_ggml(format_.v);
+  std::vector<uint8_t> bytes(ggml_row_size(type, n));
+  if (type == GGML_TYPE_F32) {
+    std::copy_n(values.data(), n, reinterpret_cast<float*>(bytes.data()));
+  } else {
+    ggml_quantize_chunk(type, values.data(), bytes.data(), 0, n_rows_ * shape_.n_head_kv, shape_.head_dim, nullptr);
+  }
+  write_v_bytes(bytes);
+}
+
+LayerBytes LayerCache::bytes() const {
+  LayerBytes bytes;
+  const int64_t rows = n_rows_ * shape_.n_head_kv;
+  bytes.payload = rows * (payload_bytes(format_.k, shape_.head_dim) + payload_bytes(format_.v, shape_.head_dim));
+  bytes.scales = rows * (scale_bytes(format_.k, shape_.head_dim) + scale_bytes(format_.v, shape_.head_dim));
+  bytes.padding = arena_->allocated_bytes() - bytes.payload - bytes.scales;
+  bytes.index = static_cast<int64_t>(positions_.size() * sizeof(int32_t)) * n_rows_;
+  return bytes;
+}
+
+}  // namespace ripplekv

@@ -1,0 +1,171 @@
+// SPDX-FileCopyrightText: 2026 RippleKV contributors
+// SPDX-License-Identifier: MIT
+//
+// What each command is told: plain structs, grouped as the user sees them. Defaults are the member initialisers; each
+// flag's name, help and limits stand in one registration (args.cpp), from which help, docs and errors are made.
+// A struct that was parsed without error is valid by itself; what depends on the model or a file is the command's.
+// Knows no engine: commands (commands.h) turn these into its options.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ripplekv/allocation.h"
+#include "ripplekv/kv_type.h"
+#include "ripplekv/profile.h"
+#include "ripplekv/selection.h"
+
+namespace ripplekv {
+
+class OptionTable;
+
+constexpr int kGpuLayersAuto = -1;
+constexpr int kGpuLayersAll = std::numeric_limits<int>::max();
+
+struct ModelArgs {
+  std::string path;                   // empty: the default model
+  std::string weights = "native";     // native | f32
+  int n_gpu_layers = kGpuLayersAuto;  // or kGpuLayersAll, or a number
+  int n_threads = 0;                  // 0: all physical cores
+  int n_ubatch = 512;                 // tokens of one prefill chunk
+  int64_t n_ctx = 0;                  // 0: the model's trained context
+};
+
+struct SelectorArgs {
+  std::string name = "snapkv";
+  SelectorOptions options;
+};
+
+struct AllocatorArgs {
+  std::string name;  // empty: ripple if there is a profile, else uniform; "file" only beside KvArgs::budget_file
+  std::string profile_file;  // empty: looked up by the model's fingerprint
+  RippleOptions ripple;
+  PyramidOptions pyramid;  // window: always the selector's
+};
+
+struct KvTypeArgs {
+  std::optional<KvType> k;  // not given: f16, or what the budgets file says
+  std::optional<KvType> v;
+  KvFormat format() const { return {k.value_or(KvType::kF16), v.value_or(KvType::kF16)}; }
+};
+
+// No budget and no budgets file: the full cache.
+struct KvArgs {
+  std::optional<KvBudget> budget;
+  std::string budget_file;  // excludes `budget` and the flags of allocator and selector
+  AllocatorArgs allocator;
+  SelectorArgs selector;
+  KvTypeArgs type;
+  std::optional<int64_t> decode_slack;  // rows over its budget at which a layer is compressed again; not given: never
+};
+
+struct SamplingArgs {
+  std::optional<uint32_t> seed;  // not given: random
+  double temperature = 0.8;      // 0: greedy
+  int top_k = 40;                // 0: off
+  double top_p = 0.95;           // 1: off
+  double min_p = 0.05;           // 0: off
+  double repeat_penalty = 1.0;   // 1: off
+  int repeat_last_n = 64;        // -1: the whole context
+  int64_t n_predict = -1;        // -1: until the model ends or the context is full
+};
+
+struct PromptArgs {
+  std::optional<std::string> prompt;  // neither prompt nor file: standard input
+  std::string file;                   // "-": standard input
+  std::string system_prompt;
+  bool raw = false;               // no chat template
+  std::vector<std::string> stop;  // none is empty
+};
+
+struct OutputArgs {
+  bool json = false;
+  bool receipt = false;
+  int verbosity = 0;  // 1: information; 2: ggml's and llama's own messages too
+};
+
+struct InspectArgs {
+  static constexpr std::string_view kName = "inspect";
+  static constexpr std::string_view kSummary =
+      "Show what a GGUF model is: shape, tensors, bytes of its cache per token";
+  static constexpr std::string_view kExample = "-m model.gguf";
+  std::string model;  // empty: the default model
+  OutputArgs output;
+};
+
+struct ProfileArgs {
+  static constexpr std::string_view kName = "profile";
+  static constexpr std::string_view kSummary =
+      "Measure, once per model, how much each layer's cache matters to the model's output";
+  static constexpr std::string_view kExample = "-m model.gguf -o profile.json";
+  ModelArgs model;
+  SelectorArgs selector;
+  KvTypeArgs type;
+  ProfileSettings settings;  // complete but for `calibration`: the other members that repeat one of ours agree with it
+  std::string calibration;   // file or folder; empty: the built-in generator
+  int n_sample = 8;
+  std::string output_file;  // empty: the cache folder, under the model's fingerprint
+  bool fresh = false;       // do not resume
+  OutputArgs output;
+};
+
+struct AllocateArgs {
+  static constexpr std::string_view kName = "allocate";
+  static constexpr std::string_view kSummary = "Turn a profile and a global budget into rows per layer";
+  static constexpr std::string_view kExample = "--profile profile.json --kv-budget 10% -o budgets.json";
+  AllocateArgs() { allocator.name = "ripple"; }
+  std::string model;  // empty: the profile's, or the default model
+  KvBudget budget;
+  AllocatorArgs allocator;
+  SelectorArgs selector;
+  KvTypeArgs type;
+  int64_t n_prompt = 2048;  // rows are shown for a prompt of this length
+  std::string output_file;  // empty: nothing is written
+  OutputArgs output;
+};
+
+struct RunArgs {
+  static constexpr std::string_view kName = "run";
+  static constexpr std::string_view kSummary = "Answer a prompt with a full or a compressed cache";
+  static constexpr std::string_view kExample = "-m model.gguf --kv-budget 10% -f document.txt";
+  ModelArgs model;
+  KvArgs kv;
+  bool auto_profile = false;  // profile first if there is none
+  SamplingArgs sampling;
+  PromptArgs prompt;
+  OutputArgs output;
+};
+
+struct TraceArgs {
+  static constexpr std::string_view kName = "trace";
+  static constexpr std::string_view kSummary =
+      "Show which rows each layer keeps, and what that does to the next tokens";
+  static constexpr std::string_view kExample = "-m model.gguf --input in.json --kv-budget 10% -o out.json";
+  ModelArgs model;
+  KvArgs kv;
+  std::string input_file;
+  std::string output_file;  // empty: standard output
+  std::string html_file;    // empty: no page
+  OutputArgs output;
+};
+
+struct ModelsArgs {
+  static constexpr std::string_view kName = "models";
+  static constexpr std::string_view kSummary = "List the models and profiles that are found without being named";
+  static constexpr std::string_view kExample = "--json";
+  OutputArgs output;
+};
+
+// Registers the command's options and rules on a table; `args` must outlive it.
+void add_args(OptionTable& table, InspectArgs& args);
+void add_args(OptionTable& table, ProfileArgs& args);
+void add_args(OptionTable& table, AllocateArgs& args);
+void add_args(OptionTable& table, RunArgs& args);
+void add_args(OptionTable& table, TraceArgs& args);
+void add_args(OptionTable& table, ModelsArgs& args);
+
+}  // namespace ripplekv

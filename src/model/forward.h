@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: 2026 RippleKV contributors
+// SPDX-License-Identifier: MIT
+//
+// Forward: runs layers of a model over a batch. Owns the compute backends, their threads and the scratch memory; the
+// caches and windows it reads and writes are the caller's. One Forward belongs to one thread at a time; several may
+// share a Model. Nothing here knows selectors, budgets or sampling. Cancelling leaves the caches as they were declared:
+// rows become visible only when a run has succeeded.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "cache/tensor_arena.h"
+#include "model/graph.h"
+#include "ripplekv/model.h"
+#include "ripplekv/status.h"
+#include "ripplekv/taps.h"
+
+struct ggml_backend;
+struct ggml_backend_sched;
+
+namespace ripplekv {
+
+struct ForwardBatch {
+  std::vector<Segment> segments;
+  int layer_begin = 0;
+  int layer_end = 0;  // exclusive; layer_begin == layer_end: embedding or head only
+
+  // Input of layer_begin: tokens through the embedding, or rows of a stored activation.
+  std::span<const int32_t> tokens;
+  ggml_tensor* hidden_in = nullptr;   // F32 [n_embd, >= hidden_row + n_tokens]; used if tokens is empty
+  ggml_tensor* hidden_out = nullptr;  // likewise: receives the output of layer_end - 1, or null
+  int64_t hidden_row = 0;             // first row of both
+
+  std::span<const int32_t> logits_of;    // tokens of the batch whose logits are wanted (through norm and head)
+  std::vector<float>* logits = nullptr;  // F32 [n_vocab, logits_of.size()]
+  std::span<ggml_tensor* const>
+      layer_inputs;  // [n_layer] F32 [n_embd, n_tokens] receiving each layer's input, or empty
+  std::vector<QueryTap> query_taps;
+};
+
+class Forward {
+ public:
+  static Result<std::unique_ptr<Forward>> create(std::shared_ptr<const Model> model, int n_threads);
+  ~Forward();
+  Forward(const Forward&) = delete;
+  Forward& operator=(const Forward&) = delete;
+
+  const Model& model() const { return *model_; }
+  int n_threads() const { return n_threads_; }
+
+  // Runs the batch and declares the new rows in each layer run; n_pos of the caches is the caller's to advance.
+  // Reserves room in the caches first. Errors: cancelled, out of memory; then no row is declared.
+  Status run(const ForwardBatch& batch);
+
+  // Softmax attention of the last n_window queries of a layer over all its rows, causal, mean over the window.
+  // F32 [n_rows, n_head].
+  // REQUIRES: queries F32 [head_dim, n_head, >= n_window]; slot i is the query of row n_rows - n_window + i in every
+  // head.
+  Result<std::vector<float>> window_attention(const LayerCache& cache, ggml_tensor* queries, int n_window);
+
+  // L2 norm of V per row: F32 [n_rows, n_head_kv].
+  Result<std::vector<float>> value_norm(const LayerCache& cache);
+
+  // Scratch tensors on host memory, zeroed.
+  Result<std::unique_ptr<TensorArena>> scratch(std::span<const TensorSpec> specs) const;
+
+  // A flag another thread (or a signal handler) may set: runs stop soon with kCancelled. Null: none.
+  void set_cancel(const std::atomic<bool>* cancel);
+
+  int64_t compute_bytes() const;  // scratch memory of the graphs so far
+
+ private:
+  Forward() = default;
+  template <class Build>
+  Status compute(int64_t n_nodes, Build build);
+
+  std::shared_ptr<const Model> model_;
+  int n_threads_ = 1;
+  std::vector<ggml_backend*> backends_;  // as WeightStore::devices(), the CPU last
+  ggml_backend_sched* sched_ = nullptr;
+  int64_t sched_nodes_ = 0;
+  std::vector<uint8_t> graph_memory_;
+  const std::atomic<bool>* cancel_ = nullptr;
+};
+
+}  // namespace ripplekv

@@ -1,0 +1,143 @@
+// SPDX-FileCopyrightText: 2026 RippleKV contributors
+// SPDX-License-Identifier: MIT
+//
+// The blocks of layer graphs; which blocks in which order is the architecture's file.
+#include "model/graph.h"
+
+#include <ggml-backend.h>
+#include <ggml.h>
+
+#include <cmath>
+
+namespace ripplekv {
+
+LayerGraph::LayerGraph(ggml_context* context, ggml_cgraph* graph, const ModelConfig& config,
+                       const ModelWeights& weights, std::span<const Segment> segments,
+                       std::span<const QueryTap> query_taps, int layer_begin, int layer_end)
+    : context_(context),
+      graph_(graph),
+      config_(config),
+      weights_(weights),
+      segments_(segments),
+      query_taps_(query_taps),
+      layer_begin_(layer_begin),
+      layer_end_(layer_end) {
+  for (const Segment& segment : segments_) n_tokens_ += segment.n_tokens;
+  if (layer_begin_ == layer_end_) return;
+  positions_ = ggml_new_tensor_1d(context_, GGML_TYPE_I32, n_tokens_);
+  row_index_ = ggml_new_tensor_2d(context_, GGML_TYPE_I64, n_tokens_, layer_end_ - layer_begin_);
+  ggml_set_input(positions_);
+  ggml_set_input(row_index_);
+}
+
+ggml_tensor* LayerGraph::rms_norm(ggml_tensor* x, ggml_tensor* weight) {
+  return ggml_mul(context_, ggml_rms_norm(context_, x, config_.norm_rms_eps), weight);
+}
+
+ggml_tensor* LayerGraph::linear(ggml_tensor* x, ggml_tensor* weight, ggml_tensor* bias) {
+  ggml_tensor* y = ggml_mul_mat(context_, weight, x);
+  return bias == nullptr ? y : ggml_add(context_, y, bias);
+}
+
+ggml_tensor* LayerGraph::add(ggml_tensor* a, ggml_tensor* b) { return ggml_add(context_, a, b); }
+
+ggml_tensor* LayerGraph::heads(ggml_tensor* x) {
+  return ggml_reshape_3d(context_, x, config_.head_dim, x->ne[0] / config_.head_dim, x->ne[1]);
+}
+
+ggml_tensor* LayerGraph::rope(ggml_tensor* x, ggml_tensor* factors) {
+  return ggml_rope_ext(context_, x, positions_, factors, config_.n_rot, config_.rope_mode,
+                       static_cast<int>(config_.n_ctx_train), config_.rope_freq_base, config_.rope_freq_scale,
+                       /*ext_factor=*/0.0F, /*attn_factor=*/1.0F, /*beta_fast=*/32.0F, /*beta_slow=*/1.0F);
+}
+
+ggml_tensor* LayerGraph::swiglu(ggml_tensor* x, ggml_tensor* gate, ggml_tensor* up, ggml_tensor* down) {
+  return linear(ggml_swiglu_split(context_, linear(x, gate), linear(x, up)), down);
+}
+
+ggml_tensor* LayerGraph::mask(size_t segment, int64_t n_past) {
+  const int64_t n_tokens = segments_[segment].n_tokens;
+  if (n_tokens == 1) return nullptr;  // every row is before the only query
+  ggml_tensor*& tensor = masks_[{segment, n_past}];
+  if (tensor == nullptr) {
+    tensor = ggml_new_tensor_2d(context_, GGML_TYPE_F16, n_past + n_tokens, n_tokens);
+    ggml_set_input(tensor);
+  }
+  return tensor;
+}
+
+ggml_tensor* LayerGraph::attention(int il, ggml_tensor* q, ggml_tensor* k, ggml_tensor* v) {
+  for (const QueryTap& tap : query_taps_) {
+    if (tap.layer != il || tap.n_tokens == 0) continue;
+    ggml_tensor* from = ggml_view_3d(context_, q, q->ne[0], q->ne[1], tap.n_tokens, q->nb[1], q->nb[2],
+                                     static_cast<size_t>(tap.first_token) * q->nb[2]);
+    ggml_tensor* to = ggml_view_3d(context_, tap.window, q->ne[0], q->ne[1], tap.n_tokens, tap.window->nb[1],
+                                   tap.window->nb[2], static_cast<size_t>(tap.first_slot) * tap.window->nb[2]);
+    ggml_build_forward_expand(graph_, ggml_cpy(context_, from, to));
+  }
+
+  ggml_tensor* out = nullptr;
+  int64_t first = 0;
+  for (size_t s = 0; s < segments_.size(); ++s) {
+    const Segment& segment = segments_[s];
+    const LayerCache& cache = segment.cache->layer(il);
+    const int64_t n = segment.n_tokens;
+    const int64_t n_kv = cache.n_rows() + n;
+    RKV_CHECK(n_kv <= cache.capacity());
+    const auto of_segment = [&](ggml_tensor* x) {  // [head_dim, n, heads] !! permuted !!
+      ggml_tensor* view =
+          ggml_view_3d(context_, x, x->ne[0], x->ne[1], n, x->nb[1], x->nb[2], static_cast<size_t>(first) * x->nb[2]);
+      return ggml_permute(context_, view, 0, 2, 1, 3);
+    };
+    const auto rows_held = [&](ggml_tensor* x) {  // [head_dim, n_kv, n_head_kv], strided by the capacity
+      return ggml_view_3d(context_, x, x->ne[0], n_kv, x->ne[2], x->nb[1], x->nb[2], 0);
+    };
+    ggml_tensor* index = ggml_view_1d(
+        context_, row_index_, n,
+        static_cast<size_t>(il - layer_begin_) * row_index_->nb[1] + static_cast<size_t>(first) * row_index_->nb[0]);
+    // The writes come first in the graph: the attention below reads what they wrote.
+    ggml_build_forward_expand(graph_, ggml_set_rows(context_, cache.k(), of_segment(k), index));
+    ggml_build_forward_expand(graph_, ggml_set_rows(context_, cache.v(), of_segment(v), index));
+    ggml_tensor* attended = ggml_flash_attn_ext(context_, of_segment(q), rows_held(cache.k()), rows_held(cache.v()),
+                                                mask(s, cache.n_rows()), config_.attention_scale, 0.0F, 0.0F);
+    ggml_prec_set_acc(attended, GGML_PREC_F32);
+    attended = ggml_reshape_2d(context_, attended, int64_t{config_.head_dim} * config_.n_head, n);
+    out = out == nullptr ? attended : ggml_concat(context_, out, attended, 1);
+    first += n;
+  }
+  return out;
+}
+
+void LayerGraph::set_inputs() const {
+  if (positions_ == nullptr) return;
+  std::vector<int32_t> positions;
+  std::vector<int64_t> index;
+  for (const Segment& segment : segments_) {
+    for (int64_t i = 0; i < segment.n_tokens; ++i) positions.push_back(static_cast<int32_t>(segment.pos0 + i));
+  }
+  for (int il = layer_begin_; il < layer_end_; ++il) {
+    for (const Segment& segment : segments_) {
+      const int64_t n_rows = segment.cache->layer(il).n_rows();
+      for (int64_t i = 0; i < segment.n_tokens; ++i) index.push_back(n_rows + i);
+    }
+  }
+  ggml_backend_tensor_set(positions_, positions.data(), 0, ggml_nbytes(positions_));
+  ggml_backend_tensor_set(row_index_, index.data(), 0, ggml_nbytes(row_index_));
+
+  const ggml_fp16_t seen = ggml_fp32_to_fp16(0.0F);
+  const ggml_fp16_t hidden = ggml_fp32_to_fp16(-INFINITY);
+  std::vector<ggml_fp16_t> values;
+  for (const auto& [key, tensor] : masks_) {
+    // Attention whose output nobody wants (all but the last token of the last layer) is not in the graph.
+    if (tensor->buffer == nullptr) continue;
+    const int64_t n_past = key.second;
+    const int64_t n_kv = tensor->ne[0];
+    values.assign(static_cast<size_t>(ggml_nelements(tensor)), hidden);
+    for (int64_t i = 0; i < tensor->ne[1]; ++i) {
+      std::fill_n(values.begin() + i * n_kv, n_past + i + 1, seen);
+    }
+    ggml_backend_tensor_set(tensor, values.data(), 0, ggml_nbytes(tensor));
+  }
+}
+
+}  // namespace ripplekv

@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: 2026 RippleKV contributors
+// SPDX-License-Identifier: MIT
+//
+// LayerGraph: the blocks an architecture builds a layer from, over a batch of tokens of one or more sequences. Matrix
+// products run over all tokens at once; attention runs per sequence, each over its own ragged cache. Attention writes
+// the new K and V rows behind the rows held and reads them back with the rest, so a layer always sees its full cache.
+// Lives for the building of one graph; owns nothing. Shapes in ggml order; "!! permuted !!" where strides are not.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "model/weights.h"
+#include "ripplekv/kv_cache.h"
+#include "ripplekv/model.h"
+
+struct ggml_cgraph;
+struct ggml_context;
+struct ggml_tensor;
+
+namespace ripplekv {
+
+// Consecutive tokens of one sequence in a batch.
+struct Segment {
+  KvCache* cache = nullptr;  // every layer run must have room for n_tokens more rows
+  int64_t n_tokens = 0;
+  int64_t pos0 = 0;  // true position of the first token
+};
+
+// Copies the rotated queries of some tokens of the batch into a window that outlives the graph.
+struct QueryTap {
+  int layer = 0;
+  int64_t first_token = 0;        // in the batch
+  int64_t n_tokens = 0;           // 0: nothing
+  ggml_tensor* window = nullptr;  // F32 [head_dim, n_head, W]
+  int64_t first_slot = 0;         // of the window
+};
+
+class LayerGraph {
+ public:
+  LayerGraph(ggml_context* context, ggml_cgraph* graph, const ModelConfig& config, const ModelWeights& weights,
+             std::span<const Segment> segments, std::span<const QueryTap> query_taps, int layer_begin, int layer_end);
+
+  const LayerWeights& layer(int il) const { return weights_.layers[static_cast<size_t>(il)]; }
+  ggml_context* context() const { return context_; }
+  ggml_cgraph* graph() const { return graph_; }
+
+  ggml_tensor* rms_norm(ggml_tensor* x, ggml_tensor* weight);
+  ggml_tensor* linear(ggml_tensor* x, ggml_tensor* weight, ggml_tensor* bias = nullptr);
+  ggml_tensor* add(ggml_tensor* a, ggml_tensor* b);
+  ggml_tensor* heads(ggml_tensor* x);                       // [head_dim * n, n_tokens] -> [head_dim, n, n_tokens]
+  ggml_tensor* rope(ggml_tensor* x, ggml_tensor* factors);  // x: [head_dim, n, n_tokens]
+  ggml_tensor* swiglu(ggml_tensor* x, ggml_tensor* gate, ggml_tensor* up, ggml_tensor* down);
+  // q: F32 [head_dim, n_head, n_tokens]; k, v: F32 [head_dim, n_head_kv, n_tokens] -> F32 [head_dim * n_head,
+  // n_tokens].
+  ggml_tensor* attention(int il, ggml_tensor* q, ggml_tensor* k, ggml_tensor* v);
+
+  // After allocation: fills positions, row indices and masks.
+  void set_inputs() const;
+
+  int64_t n_tokens() const { return n_tokens_; }
+
+ private:
+  ggml_tensor* mask(size_t segment, int64_t n_past);
+
+  ggml_context* context_;
+  ggml_cgraph* graph_;
+  const ModelConfig& config_;
+  const ModelWeights& weights_;
+  std::span<const Segment> segments_;
+  std::span<const QueryTap> query_taps_;
+  int layer_begin_;
+  int layer_end_;
+  int64_t n_tokens_ = 0;
+  ggml_tensor* positions_ = nullptr;                          // I32 [n_tokens]
+  ggml_tensor* row_index_ = nullptr;                          // I64 [n_tokens, layers of the graph]
+  std::map<std::pair<size_t, int64_t>, ggml_tensor*> masks_;  // (segment, rows before) -> F16 [n_kv, n_tokens]
+};
+
+}  // namespace ripplekv

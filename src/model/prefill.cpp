@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: 2026 RippleKV contributors
+// SPDX-License-Identifier: MIT
+//
+// The chunk loop of prefill.h.
+#include "model/prefill.h"
+
+#include <ggml.h>
+
+#include <algorithm>
+
+namespace ripplekv {
+
+int64_t prefill_scratch_bytes(const ModelConfig& config, int64_t n_tokens, int window) {
+  return static_cast<int64_t>(sizeof(float)) *
+         (config.n_embd * n_tokens + int64_t{window} * config.n_head * config.head_dim);
+}
+
+Result<std::vector<float>> prefill(Forward& forward, const PrefillRequest& request) {
+  const Model& model = forward.model();
+  const ModelConfig& config = model.config();
+  KvCache& cache = *request.cache;
+  const auto n_tokens = static_cast<int64_t>(request.tokens.size());
+  RKV_CHECK(n_tokens >= 1 && request.n_chunk >= 1);
+  const bool create = cache.n_layer() == 0;
+  RKV_CHECK(create || cache.n_layer() == config.n_layer);
+  const int64_t pos0 = cache.n_pos();
+  const auto n_window = static_cast<int>(std::min<int64_t>(request.window, n_tokens));
+  const bool wants_queries = (request.taps & kTapWindowAttention) != 0;
+
+  const TensorSpec specs[] = {{GGML_TYPE_F32, {config.n_embd, n_tokens, 1, 1}},
+                              {GGML_TYPE_F32, {config.head_dim, config.n_head, n_window, 1}}};
+  RKV_ASSIGN_OR_RETURN(const auto scratch, forward.scratch(std::span(specs, wants_queries ? 2 : 1)));
+  ggml_tensor* hidden = scratch->tensor(0);
+  ggml_tensor* queries = wants_queries ? scratch->tensor(1) : nullptr;
+
+  std::vector<float> logits;
+  for (int il = 0; il < config.n_layer; ++il) {
+    if (create) {
+      RKV_ASSIGN_OR_RETURN(auto layer,
+                           LayerCache::create(model.store().layer_buffer_type(il), config.layer_shape(),
+                                              request.formats[static_cast<size_t>(il)], n_tokens + request.extra_rows));
+      cache.push_layer(std::move(layer));
+    }
+    LayerCache& layer = cache.layer(il);
+    RKV_RETURN_IF_ERROR(layer.reserve_more(n_tokens));  // once, not per chunk
+    for (int64_t first = 0; first < n_tokens; first += request.n_chunk) {
+      const int64_t n = std::min<int64_t>(request.n_chunk, n_tokens - first);
+      ForwardBatch batch;
+      batch.segments = {{&cache, n, pos0 + first}};
+      batch.layer_begin = il;
+      batch.layer_end = il + 1;
+      if (il == 0) {
+        batch.tokens = request.tokens.subspan(static_cast<size_t>(first), static_cast<size_t>(n));
+      } else {
+        batch.hidden_in = hidden;
+      }
+      batch.hidden_row = first;
+      if (il + 1 < config.n_layer) batch.hidden_out = hidden;
+      if (wants_queries) {
+        const int64_t from = std::max(first, n_tokens - n_window);
+        batch.query_taps = {
+            {il, from - first, std::max<int64_t>(0, first + n - from), queries, from - (n_tokens - n_window)}};
+      }
+      const auto last = static_cast<int32_t>(n - 1);
+      if (il + 1 == config.n_layer && first + n == n_tokens) {
+        batch.logits_of = {&last, 1};
+        batch.logits = &logits;
+      }
+      RKV_RETURN_IF_ERROR(forward.run(batch));
+      if (request.on_progress) request.on_progress(il * n_tokens + first + n, config.n_layer * n_tokens);
+    }
+    if (!request.on_layer) continue;
+
+    LayerTaps taps;
+    taps.layer = il;
+    taps.n_rows = layer.n_rows();
+    taps.n_head = config.n_head;
+    taps.n_head_kv = config.n_head_kv;
+    taps.n_window = n_window;
+    std::vector<float> attention;
+    std::vector<float> norms;
+    if (wants_queries) {
+      RKV_ASSIGN_OR_RETURN(attention, forward.window_attention(layer, queries, n_window));
+      taps.window_attention = attention;
+    }
+    if ((request.taps & kTapValueNorm) != 0) {
+      RKV_ASSIGN_OR_RETURN(norms, forward.value_norm(layer));
+      taps.value_norm = norms;
+    }
+    RKV_RETURN_IF_ERROR(request.on_layer(il, layer, taps));
+  }
+  cache.set_n_pos(pos0 + n_tokens);
+  return logits;
+}
+
+}  // namespace ripplekv

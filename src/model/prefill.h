@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: 2026 RippleKV contributors
+// SPDX-License-Identifier: MIT
+//
+// Layer-major prefill: all tokens go through layer 0 in chunks, the caller sees that layer's full cache and may
+// compress it, then layer 1, ... At any moment one layer at most holds a full cache; a layer is never compressed before
+// its own prefill attention has run over all tokens. The same path extends a cache that already holds (ragged) rows.
+// Which rows stay is decided by the caller in on_layer; this file knows no selector.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "model/forward.h"
+#include "ripplekv/kv_cache.h"
+#include "ripplekv/status.h"
+#include "ripplekv/taps.h"
+
+namespace ripplekv {
+
+struct PrefillRequest {
+  std::span<const int32_t> tokens;    // at least one
+  KvCache* cache = nullptr;           // empty: layers are created; else all layers are there and are appended to
+  std::span<const KvFormat> formats;  // [n_layer], for layers that are created
+  int64_t extra_rows = 0;             // room in a created layer for rows after the prompt
+  int n_chunk = 512;                  // tokens per graph; changes speed and scratch memory, not results
+
+  unsigned taps = kTapNone;  // TapBits wanted in on_layer
+  int window = 32;           // W: queries for kTapWindowAttention; fewer if there are fewer tokens
+  // Called once per layer, in order, when its rows are complete. May compact the layer. Null: nothing to do.
+  std::function<Status(int il, LayerCache& layer, const LayerTaps& taps)> on_layer;
+  std::function<void(int64_t done, int64_t total)> on_progress;  // in layer-tokens; may be null
+};
+
+// Returns the logits of the last token, F32 [n_vocab]; advances the cache's n_pos. Errors: cancelled, out of memory,
+// what on_layer returned. After an error the cache holds an unspecified prefix of layers: drop it, or restore a
+// snapshot.
+Result<std::vector<float>> prefill(Forward& forward, const PrefillRequest& request);
+
+// Scratch bytes prefill holds beside the caches and the compute buffers: activations of the prompt, query window.
+int64_t prefill_scratch_bytes(const ModelConfig& config, int64_t n_tokens, int window);
+
+}  // namespace ripplekv

@@ -1,0 +1,276 @@
+// SPDX-FileCopyrightText: 2026 RippleKV contributors
+// SPDX-License-Identifier: MIT
+//
+// profile.json to and from Profile, and the statistics that are computed from its samples. What makes a Profile valid
+// is in check(), for the writer and the reader alike.
+#include "ripplekv/profile.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "allocation/artefact_parts.h"
+#include "base/hash.h"
+#include "base/json_file.h"
+#include "base/text.h"
+
+namespace ripplekv {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr std::string_view kFormat = "ripplekv.profile";
+constexpr int kVersion = 1;
+constexpr int kIntMax = std::numeric_limits<int>::max();
+constexpr int64_t kInt64Max = std::numeric_limits<int64_t>::max();
+
+using Rows = std::vector<std::vector<double>>;  // [repeat or curve fraction][n_layer]
+
+Status check_settings(const ProfileSettings& settings) {
+  if (settings.rows != "all" && settings.rows != "evictable") {
+    return bad_key("settings.rows", fmt::format("got {}, expected all or evictable", ripplekv::quoted(settings.rows)));
+  }
+  if (!std::isfinite(settings.eps) || settings.eps <= 0) {
+    return bad_key("settings.eps", fmt::format("got {}, expected a finite number above 0", settings.eps));
+  }
+  if (settings.n_repeat < 1) {
+    return bad_key("settings.n_repeat", fmt::format("got {}, expected at least 1", settings.n_repeat));
+  }
+  if (settings.n_answer < 1) {
+    return bad_key("settings.n_answer", fmt::format("got {}, expected at least 1", settings.n_answer));
+  }
+  if (settings.max_tokens < 1) {
+    return bad_key("settings.max_tokens", fmt::format("got {}, expected at least 1", settings.max_tokens));
+  }
+  double before = 0;
+  for (size_t i = 0; i < settings.curve_fractions.size(); ++i) {
+    const double fraction = settings.curve_fractions[i];
+    if (!(fraction > before && fraction <= 1)) {
+      return bad_key(
+          fmt::format("settings.curve_fractions[{}]", i),
+          fmt::format("got {}, expected more than {} and at most 1 (ascending kept fractions)", fraction, before));
+    }
+    before = fraction;
+  }
+  if (settings.weights != "native" && settings.weights != "f32") {
+    return bad_key("settings.weights",
+                   fmt::format("got {}, expected native or f32", ripplekv::quoted(settings.weights)));
+  }
+  return check_selector(settings.selector, settings.selector_options, "settings.");
+}
+
+// `rows_name`: what a row is, for the message about their number.
+Status check_rows(const Rows& rows, size_t n_row, size_t n_layer, const std::string& key, std::string_view rows_name) {
+  if (rows.size() != n_row) {
+    return bad_key(key, fmt::format("got {} rows, expected {} ({})", rows.size(), n_row, rows_name));
+  }
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].size() != n_layer) {
+      return bad_key(fmt::format("{}[{}]", key, i),
+                     fmt::format("got {} values, expected {} (model.n_layer)", rows[i].size(), n_layer));
+    }
+    for (size_t layer = 0; layer < n_layer; ++layer) {
+      if (!std::isfinite(rows[i][layer]) || rows[i][layer] < 0) {
+        return bad_key(fmt::format("{}[{}][{}]", key, i, layer),
+                       fmt::format("got {}, expected a finite number of at least 0", rows[i][layer]));
+      }
+    }
+  }
+  return ok_status();
+}
+
+Status check_sample(const Profile& profile, size_t index) {
+  const ProfileSample& sample = profile.samples[index];
+  const std::string key = fmt::format("samples[{}]", index);
+  if (sample.id.empty()) return bad_key(key + ".id", "is empty, expected the sample's name");
+  if (!is_hash(sample.content_hash)) {
+    return bad_key(key + ".content_hash",
+                   fmt::format("got {}, expected \"xxh3:\" and 32 hex digits", ripplekv::quoted(sample.content_hash)));
+  }
+  if (sample.n_prompt < 1) {
+    return bad_key(key + ".n_prompt", fmt::format("got {}, expected at least 1", sample.n_prompt));
+  }
+  if (sample.n_answer < 1 || sample.n_answer > profile.settings.n_answer) {
+    return bad_key(key + ".n_answer", fmt::format("got {}, expected 1 to {} (settings.n_answer)", sample.n_answer,
+                                                  profile.settings.n_answer));
+  }
+  const auto n_layer = static_cast<size_t>(profile.model.n_layer);
+  RKV_RETURN_IF_ERROR(check_rows(sample.sensitivity, static_cast<size_t>(profile.settings.n_repeat), n_layer,
+                                 key + ".sensitivity", "settings.n_repeat"));
+  return check_rows(sample.damage, profile.settings.curve_fractions.size(), n_layer, key + ".damage",
+                    "one per settings.curve_fractions");
+}
+
+Status check(const Profile& profile) {
+  RKV_RETURN_IF_ERROR(check_model_id(profile.model));
+  RKV_RETURN_IF_ERROR(check_settings(profile.settings));
+  if (profile.n_sample_planned < 0) {
+    return bad_key("n_sample_planned", fmt::format("got {}, expected at least 0", profile.n_sample_planned));
+  }
+  if (!std::isfinite(profile.seconds) || profile.seconds < 0) {
+    return bad_key("seconds", fmt::format("got {}, expected a finite number of at least 0", profile.seconds));
+  }
+  if (profile.n_forward_tokens < 0) {
+    return bad_key("n_forward_tokens", fmt::format("got {}, expected at least 0", profile.n_forward_tokens));
+  }
+  std::set<std::string_view> ids;
+  for (size_t i = 0; i < profile.samples.size(); ++i) {
+    RKV_RETURN_IF_ERROR(check_sample(profile, i));
+    if (!ids.insert(profile.samples[i].id).second) {
+      return bad_key(fmt::format("samples[{}].id", i), fmt::format("got {} a second time, expected each sample once",
+                                                                   ripplekv::quoted(profile.samples[i].id)));
+    }
+  }
+  return ok_status();
+}
+
+ordered_json to_json(const ProfileSettings& settings) {
+  ordered_json out;
+  out["rows"] = settings.rows;
+  out["eps"] = settings.eps;
+  out["n_repeat"] = settings.n_repeat;
+  out["seed"] = settings.seed;
+  out["n_answer"] = settings.n_answer;
+  out["max_tokens"] = settings.max_tokens;
+  out["curve_fractions"] = settings.curve_fractions;
+  out["selector"] = settings.selector;
+  out["selector_options"] = ripplekv::to_json(settings.selector_options);
+  out["weights"] = settings.weights;
+  out["kv_format"] = {{"k", to_string(settings.kv_format.k)}, {"v", to_string(settings.kv_format.v)}};
+  out["calibration"] = settings.calibration;
+  return out;
+}
+
+ordered_json body_of(const Profile& profile) {
+  ordered_json body;
+  body["model"] = ripplekv::to_json(profile.model);
+  body["settings"] = to_json(profile.settings);
+  body["n_sample_planned"] = profile.n_sample_planned;
+  body["complete"] = profile.complete();
+  body["seconds"] = profile.seconds;
+  body["n_forward_tokens"] = profile.n_forward_tokens;
+  ordered_json& samples = body["samples"] = ordered_json::array();
+  for (const ProfileSample& sample : profile.samples) {
+    samples.push_back({{"id", sample.id},
+                       {"content_hash", sample.content_hash},
+                       {"n_prompt", sample.n_prompt},
+                       {"n_answer", sample.n_answer},
+                       {"sensitivity", sample.sensitivity},
+                       {"damage", sample.damage}});
+  }
+  return body;
+}
+
+Result<ProfileSettings> read_settings(const JsonObject& root) {
+  RKV_ASSIGN_OR_RETURN(const JsonObject object, root.object("settings"));
+  ProfileSettings settings;
+  RKV_ASSIGN_OR_RETURN(settings.rows, object.text("rows"));
+  RKV_ASSIGN_OR_RETURN(settings.eps, object.number("eps"));
+  RKV_ASSIGN_OR_RETURN(settings.n_repeat, object.small_integer("n_repeat", 1, kIntMax));
+  RKV_ASSIGN_OR_RETURN(settings.seed, object.unsigned_integer("seed"));
+  RKV_ASSIGN_OR_RETURN(settings.n_answer, object.small_integer("n_answer", 1, kIntMax));
+  RKV_ASSIGN_OR_RETURN(settings.max_tokens, object.integer("max_tokens", 1, kInt64Max));
+  RKV_ASSIGN_OR_RETURN(settings.curve_fractions, object.numbers("curve_fractions"));
+  RKV_ASSIGN_OR_RETURN(settings.selector, object.text("selector"));
+  RKV_ASSIGN_OR_RETURN(settings.selector_options, read_selector_options(object));
+  RKV_ASSIGN_OR_RETURN(settings.weights, object.text("weights"));
+  RKV_ASSIGN_OR_RETURN(const JsonObject kv_format, object.object("kv_format"));
+  RKV_ASSIGN_OR_RETURN(settings.kv_format.k, read_kv_type(kv_format, "k"));
+  RKV_ASSIGN_OR_RETURN(settings.kv_format.v, read_kv_type(kv_format, "v"));
+  RKV_ASSIGN_OR_RETURN(settings.calibration, object.text("calibration"));
+  return settings;
+}
+
+Result<ProfileSample> read_sample(const JsonObject& object) {
+  ProfileSample sample;
+  RKV_ASSIGN_OR_RETURN(sample.id, object.text("id"));
+  RKV_ASSIGN_OR_RETURN(sample.content_hash, object.text("content_hash"));
+  RKV_ASSIGN_OR_RETURN(sample.n_prompt, object.integer("n_prompt", 1, kInt64Max));
+  RKV_ASSIGN_OR_RETURN(sample.n_answer, object.small_integer("n_answer", 1, kIntMax));
+  RKV_ASSIGN_OR_RETURN(sample.sensitivity, object.number_rows("sensitivity"));
+  RKV_ASSIGN_OR_RETURN(sample.damage, object.number_rows("damage"));
+  return sample;
+}
+
+// Mean and standard error over samples of what `value(sample, layer)` gives.
+template <class Value>
+std::vector<LayerStatistic> statistics_of(const Profile& profile, Value value) {
+  RKV_CHECK(!profile.samples.empty());
+  const auto n_sample = static_cast<double>(profile.samples.size());
+  std::vector<LayerStatistic> statistics(static_cast<size_t>(profile.model.n_layer));
+  for (size_t layer = 0; layer < statistics.size(); ++layer) {
+    LayerStatistic& statistic = statistics[layer];
+    for (const ProfileSample& sample : profile.samples) statistic.mean += value(sample, layer) / n_sample;
+    if (profile.samples.size() == 1) continue;
+    double squares = 0;  // around the mean, in a second pass: no cancellation
+    for (const ProfileSample& sample : profile.samples) {
+      const double deviation = value(sample, layer) - statistic.mean;
+      squares += deviation * deviation;
+    }
+    statistic.standard_error = std::sqrt(squares / (n_sample - 1) / n_sample);
+  }
+  return statistics;
+}
+
+}  // namespace
+
+std::vector<LayerStatistic> sensitivity_of(const Profile& profile) {
+  return statistics_of(profile, [](const ProfileSample& sample, size_t layer) {
+    RKV_CHECK(!sample.sensitivity.empty());
+    double sum = 0;
+    for (const std::vector<double>& repeat : sample.sensitivity) {
+      RKV_CHECK(layer < repeat.size());
+      sum += repeat[layer];
+    }
+    return sum / static_cast<double>(sample.sensitivity.size());
+  });
+}
+
+std::vector<LayerStatistic> damage_of(const Profile& profile, size_t fraction_index) {
+  RKV_CHECK(fraction_index < profile.settings.curve_fractions.size());
+  return statistics_of(profile, [fraction_index](const ProfileSample& sample, size_t layer) {
+    RKV_CHECK(fraction_index < sample.damage.size() && layer < sample.damage[fraction_index].size());
+    return sample.damage[fraction_index][layer];
+  });
+}
+
+Result<Profile> read_profile(const std::string& path) {
+  RKV_ASSIGN_OR_RETURN(const nlohmann::json document, read_json(path, kFormat, kVersion));
+  const JsonObject root(document, path);
+  Profile profile;
+  RKV_ASSIGN_OR_RETURN(profile.model, read_model_id(root));
+  RKV_ASSIGN_OR_RETURN(profile.settings, read_settings(root));
+  RKV_ASSIGN_OR_RETURN(profile.n_sample_planned, root.small_integer("n_sample_planned", 0, kIntMax));
+  RKV_ASSIGN_OR_RETURN(profile.seconds, root.number("seconds"));
+  RKV_ASSIGN_OR_RETURN(profile.n_forward_tokens, root.integer("n_forward_tokens", 0, kInt64Max));
+  RKV_ASSIGN_OR_RETURN(const std::vector<JsonObject> samples, root.objects("samples"));
+  for (const JsonObject& object : samples) {
+    RKV_ASSIGN_OR_RETURN(ProfileSample sample, read_sample(object));
+    profile.samples.push_back(std::move(sample));
+  }
+  RKV_RETURN_IF_ERROR(in_file(check(profile), path));
+  // Written for people, and against samples that went missing.
+  RKV_ASSIGN_OR_RETURN(const bool complete, root.boolean("complete"));
+  if (complete != profile.complete()) {
+    return root.error("complete", fmt::format("got {} with {} of {} samples, expected {}", complete,
+                                              profile.samples.size(), profile.n_sample_planned, profile.complete()));
+  }
+  return profile;
+}
+
+Status write_profile(const Profile& profile, const std::string& path) {
+  RKV_RETURN_IF_ERROR(check(profile).with_context(path));
+  return write_json(path, kFormat, kVersion, body_of(profile));
+}
+
+std::string hash_of(const Profile& profile) {
+  RKV_CHECK(check(profile).ok());
+  const Result<std::string> text = artefact_text(kFormat, kVersion, body_of(profile));
+  RKV_CHECK(text.ok());
+  return hash_of_bytes(*text);
+}
+
+}  // namespace ripplekv

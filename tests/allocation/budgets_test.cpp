@@ -1,0 +1,364 @@
+// SPDX-FileCopyrightText: 2026 RippleKV contributors
+// SPDX-License-Identifier: MIT
+//
+// budgets.json: exact round trips, damage of every kind refused with a sentence that names it, truncation and random
+// damage, and that an unusable struct is not written over a good file.
+#include "ripplekv/budgets.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "base/atomic_file.h"
+#include "base/random.h"
+#include "test_util/paths.h"
+
+namespace ripplekv {
+namespace {
+
+const std::string kHash = "xxh3:0123456789abcdef0123456789abcdef";
+
+Budgets example() {
+  Budgets budgets;
+  budgets.model = {kHash, "Tiny \xC3\xA9", "llama", 3};
+  budgets.allocator = "ripple";
+  budgets.budget = *parse_kv_budget("20%");
+  budgets.selector = "snapkv";
+  budgets.selector_options.kernel = 7;
+  budgets.selector_options.pooling = Pooling::kMax;
+  budgets.selector_options.group = GroupReduce::kMax;
+  budgets.selector_options.value_norm = true;
+  budgets.selector_options.seed = ~uint64_t{0};
+  budgets.rows_floor_extra = 9;
+  budgets.weights = {{0.5, 0.125, 0.375}, 32.5};
+  budgets.kv_format = {{KvType::kF16, KvType::kF16}, {KvType::kQ8_0, KvType::kQ4_0}, {KvType::kF32, KvType::kF16}};
+  budgets.settings = "{\"gamma\":8.0,\"r\":4.0}";
+  budgets.profile_hash = kHash;
+  return budgets;
+}
+
+void expect_equal(const Budgets& a, const Budgets& b) {
+  EXPECT_EQ(a.model.fingerprint, b.model.fingerprint);
+  EXPECT_EQ(a.model.name, b.model.name);
+  EXPECT_EQ(a.model.architecture, b.model.architecture);
+  EXPECT_EQ(a.model.n_layer, b.model.n_layer);
+  EXPECT_EQ(a.allocator, b.allocator);
+  EXPECT_EQ(a.budget.kind, b.budget.kind);
+  EXPECT_EQ(a.budget.value, b.budget.value);
+  EXPECT_EQ(a.selector, b.selector);
+  EXPECT_TRUE(a.selector_options == b.selector_options);
+  EXPECT_EQ(a.rows_floor_extra, b.rows_floor_extra);
+  EXPECT_EQ(a.weights.weights, b.weights.weights);  // exactly
+  EXPECT_EQ(a.weights.base_rows, b.weights.base_rows);
+  EXPECT_EQ(a.kv_format, b.kv_format);
+  EXPECT_EQ(a.settings, b.settings);
+  EXPECT_EQ(a.profile_hash, b.profile_hash);
+}
+
+class BudgetsTest : public testing::Test {
+ protected:
+  void put(const std::string& text) {
+    std::filesystem::remove(path_);  // replacing by truncation makes ext4 wait for the disk
+    std::ofstream(path_, std::ios::binary) << text;
+  }
+  std::string text() const { return *read_file(path_, 1 << 20); }
+
+  const std::string path_ = test::temp_dir() + "/budgets.json";
+};
+
+TEST_F(BudgetsTest, RoundTrip) {
+  ASSERT_TRUE(write_budgets(example(), path_).ok());
+  const auto back = read_budgets(path_);
+  ASSERT_TRUE(back.ok()) << back.status().message();
+  expect_equal(*back, example());
+}
+
+TEST_F(BudgetsTest, TheFileIsWhatTheDocumentsSay) {
+  ASSERT_TRUE(write_budgets(example(), path_).ok());
+  EXPECT_EQ(text(),
+            "{\n"
+            "  \"format\": \"ripplekv.budgets\",\n"
+            "  \"version\": 1,\n"
+            "  \"model\": {\"fingerprint\": \"" +
+                kHash +
+                "\", \"name\": \"Tiny \xC3\xA9\", \"architecture\": \"llama\", \"n_layer\": 3},\n"
+                "  \"allocator\": \"ripple\",\n"
+                "  \"settings\": {\"gamma\": 8.0, \"r\": 4.0},\n"
+                "  \"profile_hash\": \"" +
+                kHash +
+                "\",\n"
+                "  \"budget\": \"20%\",\n"
+                "  \"kept_fraction\": 0.2,\n"
+                "  \"selector\": \"snapkv\",\n"
+                "  \"selector_options\": {\"window\": 32, \"kernel\": 7, \"pooling\": \"max\", \"group\": \"max\", "
+                "\"value_norm\": true, \"n_sink\": 4, \"seed\": 18446744073709551615},\n"
+                "  \"rows_floor_extra\": 9,\n"
+                "  \"base_rows\": 32.5,\n"
+                "  \"layers\": [\n"
+                "    {\"layer\": 0, \"share\": 0.5, \"k\": \"f16\", \"v\": \"f16\"},\n"
+                "    {\"layer\": 1, \"share\": 0.125, \"k\": \"q8_0\", \"v\": \"q4_0\"},\n"
+                "    {\"layer\": 2, \"share\": 0.375, \"k\": \"f32\", \"v\": \"f16\"}\n"
+                "  ]\n"
+                "}\n");
+}
+
+TEST_F(BudgetsTest, EveryKindOfBudgetRoundTrips) {
+  for (const std::string budget : {"0.5%", "100%", "512", "8k", "256MiB", "100MB", "33.3%"}) {
+    Budgets budgets = example();
+    budgets.budget = *parse_kv_budget(budget);
+    ASSERT_TRUE(write_budgets(budgets, path_).ok());
+    const auto back = read_budgets(path_);
+    ASSERT_TRUE(back.ok()) << back.status().message();
+    expect_equal(*back, budgets);
+    EXPECT_EQ(text().find("kept_fraction") != std::string::npos, budgets.budget.kind == KvBudget::Kind::kFraction);
+  }
+}
+
+// Any weights become shares once; from then on reading and writing change no bit, and rows stay the same.
+TEST_F(BudgetsTest, RandomWeightsBecomeStableShares) {
+  Random random(31);
+  for (int round = 0; round < 50; ++round) {
+    Budgets budgets = example();
+    const auto n_layer = static_cast<size_t>(1 + random.below(60));
+    budgets.model.n_layer = static_cast<int>(n_layer);
+    budgets.kv_format.assign(n_layer, KvFormat{});
+    budgets.weights.weights.clear();
+    double sum = 0;
+    for (size_t layer = 0; layer < n_layer; ++layer) {
+      const double weight = random.below(5) == 0 ? 0.0 : std::exp(10 * random.gaussian());
+      budgets.weights.weights.push_back(weight);
+      sum += weight;
+    }
+    if (!(sum > 0)) continue;
+    ASSERT_TRUE(write_budgets(budgets, path_).ok());
+    const auto first = read_budgets(path_);
+    ASSERT_TRUE(first.ok()) << first.status().message();
+    double share_sum = 0;
+    for (size_t layer = 0; layer < n_layer; ++layer) {
+      EXPECT_NEAR(first->weights.weights[layer], budgets.weights.weights[layer] / sum, 1e-15);
+      share_sum += first->weights.weights[layer];
+    }
+    EXPECT_NEAR(share_sum, 1, 1e-12);
+    const std::string written = text();
+    ASSERT_TRUE(write_budgets(*first, path_).ok());
+    EXPECT_EQ(text(), written);
+    const auto second = read_budgets(path_);
+    ASSERT_TRUE(second.ok());
+    expect_equal(*second, *first);
+  }
+}
+
+TEST_F(BudgetsTest, LayersMayComeInAnyOrder) {
+  ASSERT_TRUE(write_budgets(example(), path_).ok());
+  std::string changed = text();
+  const std::string first = "    {\"layer\": 0, \"share\": 0.5, \"k\": \"f16\", \"v\": \"f16\"},\n";
+  ASSERT_NE(changed.find(first), std::string::npos);
+  changed.erase(changed.find(first), first.size());
+  changed.insert(changed.find("    {\"layer\": 2"), first);
+  put(changed);
+  const auto back = read_budgets(path_);
+  ASSERT_TRUE(back.ok()) << back.status().message();
+  expect_equal(*back, example());
+}
+
+struct Damage {
+  std::string from;  // text of the file that is replaced
+  std::string to;
+  std::string fault;  // what the message must say
+};
+
+TEST_F(BudgetsTest, HandMadeDamageIsRefusedAndNamed) {
+  ASSERT_TRUE(write_budgets(example(), path_).ok());
+  const std::string good = text();
+  const std::vector<Damage> damages = {
+      // The envelope.
+      {"ripplekv.budgets", "ripplekv.profile", "key 'format': got 'ripplekv.profile', expected 'ripplekv.budgets'"},
+      {"\"format\"", "\"fmt\"", "key 'format': is missing"},
+      {"\"version\": 1", "\"version\": 2", "key 'version': got 2, expected 1"},
+      {"\"version\": 1", "\"version\": 1.5", "key 'version': got 1.5"},
+      {"\"version\": 1,", "", "key 'version': is missing"},
+      {"\"version\": 1,", "\"version\": 1, \"version\": 1,", "key 'version': is there twice"},
+      // The model.
+      {"\"n_layer\": 3", "\"n_layer\": 4", "key 'layers': got 3 layers, expected 4"},
+      {"\"n_layer\": 3", "\"n_layer\": 2", "key 'layers': got 3 layers, expected 2"},
+      {"\"n_layer\": 3", "\"n_layer\": 0", "key 'model.n_layer': got 0"},
+      {"\"n_layer\": 3", "\"n_layer\": 3000000000", "key 'model.n_layer': got 3000000000"},
+      {"\"n_layer\": 3", "\"n_layer\": \"3\"", "key 'model.n_layer': got text '3'"},
+      {"xxh3:0", "xxh3:g", "key 'model.fingerprint': got 'xxh3:g"},
+      {"\"xxh3:0123456789abcdef", "\"0123456789abcdef", "key 'model.fingerprint'"},
+      {"\"name\": \"Tiny \xC3\xA9\"", "\"name\": null", "key 'model.name': got null, expected text"},
+      {"\xC3\xA9", "\xC3", "is not UTF-8 at byte"},
+      {"\"model\": {", "\"modle\": {", "key 'model': is missing, expected an object"},
+      // The allocation.
+      {"\"allocator\": \"ripple\"", "\"allocator\": \"\"", "key 'allocator': is empty"},
+      {"\"allocator\": \"ripple\"", "\"allocator\": 5", "key 'allocator': got 5, expected text"},
+      {"\"budget\": \"20%\"", "\"budget\": \"120%\"", "key 'budget': "},
+      {"\"budget\": \"20%\"", "\"budget\": \"\"", "key 'budget': "},
+      {"\"budget\": \"20%\"", "\"budget\": 0.2", "key 'budget': got 0.2, expected text"},
+      {"\"budget\": \"20%\"", "\"budget\": \"30%\"", "key 'kept_fraction': got 0.2, expected what the budget says"},
+      {"\"budget\": \"20%\"", "\"budget\": \"512\"", "key 'kept_fraction': got 0.2"},
+      {"\"base_rows\": 32.5", "\"base_rows\": -1", "key 'base_rows': got -1"},
+      {"\"base_rows\": 32.5", "\"base_rows\": null", "key 'base_rows': got null, expected a finite number"},
+      {"\"rows_floor_extra\": 9", "\"rows_floor_extra\": 0", "key 'rows_floor_extra': got 0"},
+      {"\"rows_floor_extra\": 9", "\"rows_floor_extra\": 8.5", "key 'rows_floor_extra': got 8.5"},
+      {"\"settings\": {\"gamma\": 8.0, \"r\": 4.0}", "\"settings\": []", "key 'settings': got an array of 0"},
+      {"\"profile_hash\": \"xxh3:", "\"profile_hash\": \"xxh9:", "key 'profile_hash': got 'xxh9:"},
+      // The selector.
+      {"\"selector\": \"snapkv\"", "\"selector\": \"snapvk\"", "key 'selector': "},
+      {"\"kernel\": 7", "\"kernel\": 6", "key 'selector_options': "},
+      {"\"window\": 32", "\"window\": 0", "key 'selector_options': "},
+      {"\"n_sink\": 4", "\"n_sink\": -4", "key 'selector_options': "},
+      {"\"pooling\": \"max\"", "\"pooling\": \"min\"", "key 'selector_options.pooling': got 'min'"},
+      {"\"group\": \"max\"", "\"group\": \"sum\"", "key 'selector_options.group': got 'sum'"},
+      {"\"value_norm\": true", "\"value_norm\": 1", "key 'selector_options.value_norm': got 1, expected true or false"},
+      {"18446744073709551615", "-1", "key 'selector_options.seed': got -1"},
+      {"18446744073709551615", "18446744073709551616", "key 'selector_options.seed': got 1.8446744073709552e+19"},
+      // The layers.
+      {"\"layers\": [", "\"layers\": [7, ", "key 'layers[0]': got 7, expected an object"},
+      {"\"layer\": 2", "\"layer\": 1", "key 'layers[2].layer': got 1 a second time"},
+      {"\"layer\": 2", "\"layer\": 3", "key 'layers[2].layer': got 3, expected a whole number from 0 to 2"},
+      {"\"layer\": 2", "\"layer\": -1", "key 'layers[2].layer': got -1"},
+      {"\"layer\": 2, ", "", "key 'layers[2].layer': is missing"},
+      {"0.125", "-0.125", "key 'layers[1].share': got -0.125"},
+      {"0.125", "null", "key 'layers[1].share': got null, expected a finite number"},
+      {"0.125", "NaN", "damaged JSON at line 16"},
+      {"0.125", "1e999", "expected a number that a double can hold"},
+      {"0.125", "\"0.125\"", "key 'layers[1].share': got text '0.125'"},
+      {"0.125", "0.12501", "the shares sum to 1.00001, expected 1"},
+      {"0.125", "0.124998", "the shares sum to 0.99999"},
+      {"0.125", "1e308", "the shares sum to 1e+308, expected 1"},
+      {"\"q8_0\"", "\"q8_1\"", "key 'layers[1].k': kv format: got 'q8_1', expected f32, f16, q8_0 or q4_0"},
+      {"\"q4_0\"", "\"Q4_0\"", "key 'layers[1].v': kv format: got 'Q4_0'"},
+      {", \"v\": \"q4_0\"", "", "key 'layers[1].v': is missing"},
+      // The text.
+      {"  ]\n", "", "damaged JSON"},
+      {"}\n  ]\n}\n", "", "ends in the middle"},
+      {"\"layers\"", "\"layers\": [], \"layers\"", "key 'layers': is there twice"},
+  };
+  for (const Damage& damage : damages) {
+    std::string bad = good;
+    const size_t at = bad.find(damage.from);
+    ASSERT_NE(at, std::string::npos) << damage.from;
+    put(bad.replace(at, damage.from.size(), damage.to));
+    const auto result = read_budgets(path_);
+    ASSERT_FALSE(result.ok()) << damage.from << " -> " << damage.to;
+    const std::string& message = result.status().message();
+    EXPECT_EQ(message.find(path_ + ": "), 0u) << message;
+    EXPECT_NE(message.find(damage.fault), std::string::npos) << message << "\nexpected: " << damage.fault;
+    EXPECT_TRUE(result.status().code() == StatusCode::kDataLoss || result.status().code() == StatusCode::kMismatch);
+  }
+  put(good);
+  EXPECT_TRUE(read_budgets(path_).ok());
+}
+
+TEST_F(BudgetsTest, SharesThatPeopleRoundedAreTaken) {
+  ASSERT_TRUE(write_budgets(example(), path_).ok());
+  std::string rounded = text();
+  rounded.replace(rounded.find("0.125"), 5, "0.1250005");
+  put(rounded);
+  EXPECT_TRUE(read_budgets(path_).ok());
+}
+
+TEST_F(BudgetsTest, TruncationAtEveryByteIsRefused) {
+  ASSERT_TRUE(write_budgets(example(), path_).ok());
+  const std::string good = text();
+  for (size_t n = 0; n + 1 < good.size(); ++n) {  // without the last newline it is still whole
+    put(good.substr(0, n));
+    const auto result = read_budgets(path_);
+    ASSERT_FALSE(result.ok()) << n;
+    ASSERT_EQ(result.status().code(), StatusCode::kDataLoss) << n;
+  }
+}
+
+TEST_F(BudgetsTest, RandomDamageNeverCrashesAndWhatIsTakenIsValid) {
+  ASSERT_TRUE(write_budgets(example(), path_).ok());
+  const std::string good = text();
+  const std::string again = path_ + ".again";
+  Random random(32);
+  int n_refused = 0;
+  for (int i = 0; i < 3000; ++i) {
+    std::string bad = good;
+    for (uint64_t n = 1 + random.below(3); n > 0; --n) {
+      bad[random.below(bad.size())] =
+          random.below(2) == 0 ? static_cast<char>(random.next()) : "0-9.e\"{}[],:"[random.below(12)];
+    }
+    put(bad);
+    const auto result = read_budgets(path_);
+    n_refused += result.ok() ? 0 : 1;
+    if (result.ok() && i % 10 == 0) {
+      EXPECT_TRUE(write_budgets(*result, again).ok()) << bad;
+    }
+  }
+  EXPECT_GT(n_refused, 2000);
+}
+
+TEST_F(BudgetsTest, WhatCannotBeReadBackIsNotWritten) {
+  ASSERT_TRUE(write_budgets(example(), path_).ok());
+  const std::string good = text();
+  struct Case {
+    std::function<void(Budgets&)> spoil;
+    std::string fault;
+  };
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double inf = std::numeric_limits<double>::infinity();
+  const std::vector<Case> cases = {
+      {[&](Budgets& b) { b.weights.weights[1] = nan; }, "layers[1].share': got nan"},
+      {[&](Budgets& b) { b.weights.weights[2] = inf; }, "layers[2].share': got inf"},
+      {[](Budgets& b) { b.weights.weights[0] = -1; }, "layers[0].share': got -1"},
+      {[](Budgets& b) {
+         b.weights.weights = {0, 0, 0};
+       },
+       "sum to 0"},
+      {[](Budgets& b) {
+         b.weights.weights = {1e308, 1e308, 1};
+       },
+       "sum to inf"},
+      {[](Budgets& b) { b.weights.weights.pop_back(); }, "got 2 weights and 3 kv formats, expected 3"},
+      {[](Budgets& b) { b.kv_format.clear(); }, "got 3 weights and 0 kv formats"},
+      {[&](Budgets& b) { b.weights.base_rows = nan; }, "base_rows': got nan"},
+      {[](Budgets& b) { b.model.n_layer = 0; }, "model.n_layer': got 0"},
+      {[](Budgets& b) { b.model.fingerprint = ""; }, "model.fingerprint': got ''"},
+      {[](Budgets& b) { b.model.name = "\xFF"; }, "model.name': got '\\xff', which is not UTF-8"},
+      {[](Budgets& b) { b.allocator = ""; }, "allocator': is empty"},
+      {[](Budgets& b) { b.selector = "none"; }, "key 'selector': "},
+      {[](Budgets& b) { b.selector_options.kernel = 2; }, "key 'selector_options': "},
+      {[](Budgets& b) { b.rows_floor_extra = -1; }, "rows_floor_extra': got -1"},
+      {[](Budgets& b) { b.settings = "{"; }, "key 'settings': ends in the middle"},
+      {[](Budgets& b) { b.settings = "[]"; }, "key 'settings': expected a JSON object"},
+      {[](Budgets& b) { b.profile_hash = "abc"; }, "profile_hash': got 'abc'"},
+  };
+  for (const Case& c : cases) {
+    Budgets budgets = example();
+    c.spoil(budgets);
+    const Status status = write_budgets(budgets, path_);
+    ASSERT_FALSE(status.ok()) << c.fault;
+    EXPECT_EQ(status.message().find(path_ + ": "), 0u) << status.message();
+    EXPECT_NE(status.message().find(c.fault), std::string::npos) << status.message();
+    EXPECT_EQ(text(), good);
+  }
+  EXPECT_EQ(write_budgets(example(), path_ + "/none/b.json").code(), StatusCode::kNotFound);
+}
+
+TEST(CheckModel, NamesBoth) {
+  const ModelId a = {kHash, "A", "llama", 30};
+  ModelId b = a;
+  b.name = "renamed";  // for messages only
+  EXPECT_TRUE(check_model(a, b, "profile.json").ok());
+  b = {"xxh3:ffffffffffffffffffffffffffffffff", "B", "qwen2", 24};
+  const Status status = check_model(a, b, "profile.json");
+  EXPECT_EQ(status.code(), StatusCode::kMismatch);
+  EXPECT_EQ(status.message(), "profile.json: made for model 'A' (llama, 30 layers, " + kHash +
+                                  "), expected model 'B' (qwen2, 24 layers, xxh3:ffffffffffffffffffffffffffffffff)");
+  b = a;
+  b.n_layer = 29;
+  EXPECT_FALSE(check_model(a, b, "profile.json").ok());
+}
+
+}  // namespace
+}  // namespace ripplekv

@@ -1,0 +1,416 @@
+// SPDX-FileCopyrightText: 2026 RippleKV contributors
+// SPDX-License-Identifier: MIT
+//
+// argv -> Args: every flag under every name, defaults, bad values, flags that contradict each other. The flags under
+// test are held against the tables, so a flag without a test row fails here.
+#include "cli/args.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cli/parsing.h"
+
+namespace ripplekv {
+namespace {
+
+// One flag: all its names, a value ("" for none), the arguments it needs beside it, and what must then hold.
+template <class Args>
+struct FlagCase {
+  Words names;
+  std::string value;
+  Words beside;
+  std::function<bool(const Args&)> holds;
+  bool required = false;
+  bool last_wins = false;  // over a flag in `beside`
+};
+
+template <class Args>
+void check_flags(const Words& always, const std::vector<FlagCase<Args>>& cases) {
+  std::set<std::string> tested = {"-h", "--help"};
+  for (const FlagCase<Args>& c : cases) {
+    const Words context = c.required ? c.beside : always + c.beside;
+    if (c.required) {
+      EXPECT_NE(error_of(Words{std::string(Args::kName)} + context).find("is required"), std::string::npos);
+    } else {
+      EXPECT_FALSE(c.holds(parsed<Args>(context))) << c.names.front() << ": the case cannot fail";
+    }
+    for (const std::string& name : c.names) {
+      tested.insert(name);
+      SCOPED_TRACE(name);
+      if (c.value.empty()) {
+        EXPECT_TRUE(c.holds(parsed<Args>(context + Words{name})));
+        EXPECT_EQ(c.holds(parsed<Args>(Words{name} + context)), !c.last_wins);
+        EXPECT_NE(error_of(Words{std::string(Args::kName)} + context + Words{name + "=1"}).find("expected none"),
+                  std::string::npos);
+      } else {
+        EXPECT_TRUE(c.holds(parsed<Args>(context + Words{name, c.value})));
+        EXPECT_TRUE(c.holds(parsed<Args>(Words{name, c.value} + context)));
+        EXPECT_TRUE(c.holds(parsed<Args>(context + Words{name + "=" + c.value})));
+        EXPECT_NE(error_of(Words{std::string(Args::kName)} + context + Words{name}).find("got no value"),
+                  std::string::npos);
+      }
+    }
+  }
+  std::set<std::string> registered;
+  for (const Command& command : kCommands) {
+    if (command.name != Args::kName) continue;
+    for (const std::string& name : command.make()->options().names()) registered.insert(name);
+  }
+  EXPECT_EQ(tested, registered);
+}
+
+template <class Args>
+using Cases = std::vector<FlagCase<Args>>;
+
+template <class Args, class... Parts>
+Cases<Args> all(Cases<Args> first, const Parts&... parts) {
+  (first.insert(first.end(), parts.begin(), parts.end()), ...);
+  return first;
+}
+
+template <class Args>
+Cases<Args> model_cases() {
+  return {
+      {{"-m", "--model"}, "a b.gguf", {}, [](const Args& a) { return a.model.path == "a b.gguf"; }},
+      {{"--weights"}, "f32", {}, [](const Args& a) { return a.model.weights == "f32"; }},
+      {{"-ngl", "--n-gpu-layers", "--gpu-layers"}, "7", {}, [](const Args& a) { return a.model.n_gpu_layers == 7; }},
+      {{"-t", "--threads"}, "3", {}, [](const Args& a) { return a.model.n_threads == 3; }},
+      {{"-ub", "--ubatch-size"}, "1k", {}, [](const Args& a) { return a.model.n_ubatch == 1024; }},
+      {{"-c", "--ctx-size"}, "8k", {}, [](const Args& a) { return a.model.n_ctx == 8192; }},
+  };
+}
+
+template <class Args, class Get>
+Cases<Args> selector_cases(Words beside, Get get) {
+  return {
+      {{"--selector"}, "random", beside, [get](const Args& a) { return get(a).name == "random"; }},
+      {{"--window"}, "16", beside, [get](const Args& a) { return get(a).options.window == 16; }},
+      {{"--kernel"}, "7", beside, [get](const Args& a) { return get(a).options.kernel == 7; }},
+      {{"--pooling"}, "max", beside, [get](const Args& a) { return get(a).options.pooling == Pooling::kMax; }},
+      {{"--group"}, "max", beside, [get](const Args& a) { return get(a).options.group == GroupReduce::kMax; }},
+      {{"--value-norm"}, "", beside, [get](const Args& a) { return get(a).options.value_norm; }},
+      {{"--n-sink"}, "0", beside, [get](const Args& a) { return get(a).options.n_sink == 0; }},
+  };
+}
+
+template <class Args, class Get>
+Cases<Args> allocator_cases(Words beside, Get get) {
+  return {
+      {{"--allocator"}, "pyramid", beside, [get](const Args& a) { return get(a).name == "pyramid"; }},
+      {{"--profile"}, "p.json", beside, [get](const Args& a) { return get(a).profile_file == "p.json"; }},
+      {{"--r"}, "8", beside, [get](const Args& a) { return get(a).ripple.r == 8; }},
+      {{"--gamma"}, "2.5", beside, [get](const Args& a) { return get(a).ripple.gamma == 2.5; }},
+      {{"--transform"}, "sqrt", beside, [get](const Args& a) { return get(a).ripple.transform == Transform::kSqrt; }},
+      {{"--beta"}, "1.5", beside, [get](const Args& a) { return get(a).pyramid.beta == 1.5; }},
+  };
+}
+
+template <class Args, class Get>
+Cases<Args> kv_type_cases(Get get) {
+  return {
+      {{"-ctk", "--cache-type-k"}, "q8_0", {}, [get](const Args& a) { return get(a).k == KvType::kQ8_0 && !get(a).v; }},
+      {{"-ctv", "--cache-type-v"}, "q4_0", {}, [get](const Args& a) { return get(a).v == KvType::kQ4_0 && !get(a).k; }},
+      {{"--kv-type"},
+       "f32",
+       {},
+       [get](const Args& a) {
+         return get(a).format() == KvFormat{KvType::kF32, KvType::kF32};
+       }},
+  };
+}
+
+template <class Args>
+Cases<Args> kv_cases() {
+  const Words budget = {"--kv-budget", "10%"};
+  const Cases<Args> own = {
+      {{"--kv-budget"},
+       "256MiB",
+       {},
+       [](const Args& a) {
+         return a.kv.budget && a.kv.budget->kind == KvBudget::Kind::kBytes && a.kv.budget->value == 256.0 * 1024 * 1024;
+       }},
+      {{"--budget"}, "b.json", {}, [](const Args& a) { return a.kv.budget_file == "b.json"; }},
+      {{"--decode-slack"}, "64", budget, [](const Args& a) { return a.kv.decode_slack == 64; }},
+  };
+  return all(own, allocator_cases<Args>(budget, [](const Args& a) { return a.kv.allocator; }),
+             selector_cases<Args>(budget, [](const Args& a) { return a.kv.selector; }),
+             kv_type_cases<Args>([](const Args& a) { return a.kv.type; }));
+}
+
+template <class Args>
+FlagCase<Args> verbose_case() {
+  return {{"-v", "--verbose"}, "", {}, [](const Args& a) { return a.output.verbosity == 1; }};
+}
+template <class Args>
+FlagCase<Args> json_case() {
+  return {{"--json"}, "", {}, [](const Args& a) { return a.output.json; }};
+}
+
+TEST(Args, RunTakesEveryFlag) {
+  using A = RunArgs;
+  const Cases<A> own = {
+      {{"-p", "--prompt"}, "a prompt", {}, [](const A& a) { return a.prompt.prompt == "a prompt"; }},
+      {{"-f", "--file"}, "-", {}, [](const A& a) { return a.prompt.file == "-"; }},
+      {{"-sys", "--system-prompt"}, "be brief", {}, [](const A& a) { return a.prompt.system_prompt == "be brief"; }},
+      {{"--raw"}, "", {}, [](const A& a) { return a.prompt.raw; }},
+      {{"-r", "--reverse-prompt", "--stop"}, "User:", {}, [](const A& a) { return a.prompt.stop == Words{"User:"}; }},
+      {{"-n", "--predict", "--n-predict"}, "2k", {}, [](const A& a) { return a.sampling.n_predict == 2048; }},
+      {{"-s", "--seed"}, "4294967295", {}, [](const A& a) { return a.sampling.seed == 4294967295U; }},
+      {{"--temp", "--temperature"}, "0", {}, [](const A& a) { return a.sampling.temperature == 0; }},
+      {{"--top-k"}, "0", {}, [](const A& a) { return a.sampling.top_k == 0; }},
+      {{"--top-p"}, "1", {}, [](const A& a) { return a.sampling.top_p == 1; }},
+      {{"--min-p"}, "1e-2", {}, [](const A& a) { return a.sampling.min_p == 0.01; }},
+      {{"--repeat-penalty"}, "1.1", {}, [](const A& a) { return a.sampling.repeat_penalty == 1.1; }},
+      {{"--repeat-last-n"}, "-1", {}, [](const A& a) { return a.sampling.repeat_last_n == -1; }},
+      {{"--auto-profile"}, "", {"--kv-budget", "10%"}, [](const A& a) { return a.auto_profile; }},
+      {{"--receipt"}, "", {}, [](const A& a) { return a.output.receipt; }},
+      json_case<A>(),
+      verbose_case<A>(),
+  };
+  check_flags<A>({}, all(own, model_cases<A>(), kv_cases<A>()));
+}
+
+TEST(Args, TraceTakesEveryFlag) {
+  using A = TraceArgs;
+  const Cases<A> own = {
+      {{"--input"}, "in.json", {}, [](const A& a) { return a.input_file == "in.json"; }, true},
+      {{"-o", "--output"}, "out.json", {}, [](const A& a) { return a.output_file == "out.json"; }},
+      {{"--html"}, "o.html", {}, [](const A& a) { return a.html_file == "o.html"; }},
+      verbose_case<A>(),
+  };
+  check_flags<A>({"--input", "x"}, all(own, model_cases<A>(), kv_cases<A>()));
+}
+
+TEST(Args, ProfileTakesEveryFlag) {
+  using A = ProfileArgs;
+  const Cases<A> own = {
+      {{"--calibration"}, "dir/", {}, [](const A& a) { return a.calibration == "dir/"; }},
+      {{"--limit"}, "3", {}, [](const A& a) { return a.n_sample == 3; }},
+      {{"--max-tokens"}, "4k", {}, [](const A& a) { return a.settings.max_tokens == 4096; }},
+      {{"--answer-tokens"}, "16", {}, [](const A& a) { return a.settings.n_answer == 16; }},
+      {{"--eps"}, "0.25", {}, [](const A& a) { return a.settings.eps == 0.25; }},
+      {{"--rows"}, "all", {}, [](const A& a) { return a.settings.rows == "all"; }},
+      {{"--repeats"}, "5", {}, [](const A& a) { return a.settings.n_repeat == 5; }},
+      {{"-s", "--seed"}, "9223372036854775807", {}, [](const A& a) { return a.settings.seed == (1ULL << 63) - 1; }},
+      {{"--curves"},
+       "40%,5%,0.1",
+       {},
+       [](const A& a) {
+         return a.settings.curve_fractions == std::vector<double>{0.05, 0.1, 0.4};
+       }},
+      {{"-o", "--output"}, "p.json", {}, [](const A& a) { return a.output_file == "p.json"; }},
+      {{"--resume"}, "", {"--fresh"}, [](const A& a) { return !a.fresh; }, false, true},
+      {{"--fresh"}, "", {}, [](const A& a) { return a.fresh; }},
+      verbose_case<A>(),
+  };
+  check_flags<A>({}, all(own, model_cases<A>(), selector_cases<A>({}, [](const A& a) { return a.selector; }),
+                         kv_type_cases<A>([](const A& a) { return a.type; })));
+}
+
+TEST(Args, ProfileSettingsAgreeWithTheSharedFlags) {
+  const ProfileArgs args = parsed<ProfileArgs>(
+      {"--weights", "f32", "--kv-type", "f32", "--selector", "streaming_llm", "--window", "64", "--n-sink", "2"});
+  EXPECT_EQ(args.settings.weights, "f32");
+  EXPECT_EQ(args.settings.kv_format, (KvFormat{KvType::kF32, KvType::kF32}));
+  EXPECT_EQ(args.settings.selector, "streaming_llm");
+  EXPECT_EQ(args.settings.selector_options.window, 64);
+  EXPECT_EQ(args.settings.selector_options.n_sink, 2);
+  EXPECT_EQ(parsed<ProfileArgs>({}).settings, ProfileSettings());
+}
+
+TEST(Args, AllocateTakesEveryFlag) {
+  using A = AllocateArgs;
+  const Cases<A> own = {
+      {{"-m", "--model"}, "m.gguf", {}, [](const A& a) { return a.model == "m.gguf"; }},
+      {{"--kv-budget"},
+       "8k",
+       {},
+       [](const A& a) { return a.budget.kind == KvBudget::Kind::kRowsPerLayer && a.budget.value == 8192; },
+       true},
+      {{"-o", "--output"}, "b.json", {}, [](const A& a) { return a.output_file == "b.json"; }},
+      {{"--tokens"}, "4096", {}, [](const A& a) { return a.n_prompt == 4096; }},
+      json_case<A>(),
+      verbose_case<A>(),
+  };
+  check_flags<A>({"--kv-budget", "10%"}, all(own, allocator_cases<A>({}, [](const A& a) { return a.allocator; }),
+                                             selector_cases<A>({}, [](const A& a) { return a.selector; }),
+                                             kv_type_cases<A>([](const A& a) { return a.type; })));
+}
+
+TEST(Args, InspectAndModelsTakeEveryFlag) {
+  check_flags<InspectArgs>({},
+                           {{{"-m", "--model"}, "m.gguf", {}, [](const InspectArgs& a) { return a.model == "m.gguf"; }},
+                            json_case<InspectArgs>(),
+                            verbose_case<InspectArgs>()});
+  check_flags<ModelsArgs>({}, {json_case<ModelsArgs>(), verbose_case<ModelsArgs>()});
+}
+
+TEST(Args, DefaultsAreLlamaCpps) {
+  const RunArgs args = parsed<RunArgs>({});
+  EXPECT_EQ(args.sampling.temperature, 0.8);
+  EXPECT_EQ(args.sampling.top_k, 40);
+  EXPECT_EQ(args.sampling.top_p, 0.95);
+  EXPECT_EQ(args.sampling.min_p, 0.05);
+  EXPECT_EQ(args.sampling.repeat_penalty, 1.0);
+  EXPECT_EQ(args.sampling.repeat_last_n, 64);
+  EXPECT_EQ(args.sampling.n_predict, -1);
+  EXPECT_FALSE(args.sampling.seed);
+  EXPECT_EQ(args.model.n_ubatch, 512);
+  EXPECT_EQ(args.model.n_ctx, 0);
+  EXPECT_EQ(args.model.n_threads, 0);
+  EXPECT_EQ(args.kv.type.format(), KvFormat());
+  EXPECT_FALSE(args.kv.budget);
+  EXPECT_EQ(args.kv.allocator.name, "");
+  EXPECT_FALSE(args.prompt.prompt);
+  EXPECT_EQ(parsed<AllocateArgs>({"--kv-budget", "10%"}).allocator.name, "ripple");
+}
+
+TEST(Args, SpecialValues) {
+  EXPECT_EQ(parsed<RunArgs>({"-ngl", "auto"}).model.n_gpu_layers, kGpuLayersAuto);
+  EXPECT_EQ(parsed<RunArgs>({"-ngl", "all"}).model.n_gpu_layers, kGpuLayersAll);
+  EXPECT_FALSE(parsed<RunArgs>({"-s", "7", "-s", "-1"}).sampling.seed);
+  EXPECT_EQ(parsed<RunArgs>({"-n", "-1"}).sampling.n_predict, -1);
+  EXPECT_EQ(parsed<RunArgs>({"-v", "-v"}).output.verbosity, 2);
+  EXPECT_EQ(parsed<RunArgs>({"-vv"}).output.verbosity, 2);
+  EXPECT_EQ(parsed<RunArgs>({"-n", "1", "-n", "2"}).sampling.n_predict, 2);
+  // Stop strings add up, -r and --r are different flags.
+  const RunArgs both = parsed<RunArgs>({"-r", "a", "--r", "6", "--stop=b", "--kv-budget", "5%"});
+  EXPECT_EQ(both.prompt.stop, (Words{"a", "b"}));
+  EXPECT_EQ(both.kv.allocator.ripple.r, 6);
+  // One window: the pyramid's is the selector's, wherever the flags stand.
+  EXPECT_EQ(
+      parsed<RunArgs>({"--window", "48", "--kv-budget", "5%", "--allocator", "pyramid"}).kv.allocator.pyramid.window,
+      48);
+  // A budgets file leaves the types to the user, and `file` names what it is.
+  const RunArgs file = parsed<RunArgs>({"--allocator", "file", "--budget", "b.json", "--kv-type", "q8_0"});
+  EXPECT_EQ(file.kv.allocator.name, "file");
+  EXPECT_EQ(file.kv.type.k, KvType::kQ8_0);
+  EXPECT_EQ(parsed<RunArgs>({"--selector", "full"}).kv.selector.name, "full");
+}
+
+TEST(Args, TextReachesThePromptUntouched) {
+  for (const std::string text : {"",      " ",          "[a,b]", "[INST] hi [/INST]",
+                                 "{}",    "%%",         "{a}",   "[]",
+                                 "-",     "--",         "-1",    "--x",
+                                 "-xyz",  "a=b",        "=",     "/p",
+                                 "++",    "\"quoted\"", "'",     "line\nbreak",
+                                 "tab\t", "run",        "help",  "\xE2\x82\xAC",
+                                 "a,b,c", "\\n",        "true"}) {
+    SCOPED_TRACE(text);
+    EXPECT_EQ(parsed<RunArgs>({"-p", text}).prompt.prompt, text);
+    EXPECT_EQ(parsed<RunArgs>({"--prompt=" + text}).prompt.prompt, text);
+    EXPECT_EQ(parsed<RunArgs>({"-p", text, "--json"}).output.json, true);
+    EXPECT_EQ(parsed<RunArgs>({"--prompt=" + text, "--json"}).output.json, true);
+    if (!text.empty()) {
+      EXPECT_EQ(parsed<RunArgs>({"-r", text}).prompt.stop, Words{text});
+    }
+  }
+  EXPECT_EQ(parsed<RunArgs>({"--prompt=--json"}).prompt.prompt, "--json");
+  EXPECT_EQ(parsed<RunArgs>({"-p", std::string(1 << 20, 'x')}).prompt.prompt->size(), size_t{1} << 20);
+}
+
+TEST(Args, RefusesBadValues) {
+  const std::vector<Refusal> cases = {
+      {{"run", "--temp", "nan"}, {"ripplekv run: --temp: got 'nan'", "expected a finite number"}},
+      {{"run", "--temp", "inf"}, {"'inf'"}},
+      {{"run", "--temp", "0.8x"}, {"'0.8x'"}},
+      {{"run", "--temp", ""}, {"''"}},
+      {{"run", "--temp", " 1"}, {"' 1'"}},
+      {{"run", "--temp", "1,5"}, {"'1,5'"}},
+      {{"run", "--temp", "-0.1"}, {"'-0.1'", "of at least 0"}},
+      {{"run", "--top-p", "1.01"}, {"'1.01'", "of at least 0 and at most 1"}},
+      {{"run", "--min-p", "-0.1"}, {"at most 1"}},
+      {{"run", "--repeat-penalty", "0"}, {"above 0"}},
+      {{"run", "--repeat-last-n", "-2"}, {"of at least -1"}},
+      {{"run", "--top-k", "-1"}, {"of at least 0"}},
+      {{"run", "--top-k", "4.5"}, {"a whole number"}},
+      {{"run", "--top-k", "2147483648"}, {"at most 2147483647"}},
+      {{"run", "--top-k", "99999999999999999999"}, {"--top-k"}},
+      {{"run", "-s", "4294967296"}, {"--seed", "at most 4294967295"}},
+      {{"run", "-s", "-2"}, {"of at least -1"}},
+      {{"run", "-n", "-2"}, {"--predict", "of at least -1"}},
+      {{"run", "-n", "many"}, {"'many'"}},
+      {{"run", "-n", "8kk"}, {"'8kk'"}},
+      {{"run", "-c", "-1"}, {"--ctx-size"}},
+      {{"run", "-c", "1.5"}, {"'1.5'"}},
+      {{"run", "-c", "3g"}, {"at most 2147483647"}},
+      {{"run", "-ub", "0"}, {"--ubatch-size", "of at least 1"}},
+      {{"run", "-t", "-1"}, {"--threads"}},
+      {{"run", "-ngl", "some"}, {"--n-gpu-layers", "auto or all"}},
+      {{"run", "-ngl", "-1"}, {"auto or all"}},
+      {{"run", "--weights", "nativ"}, {"did you mean native?"}},
+      {{"run", "--weights", "f16"}, {"expected native, f32"}},
+      {{"run", "--kv-type", "q8"}, {"--kv-type", "q8"}},
+      {{"run", "-ctk", "int4"}, {"--cache-type-k", "int4"}},
+      {{"run", "-m", ""}, {"--model: got '', expected a path"}},
+      {{"run", "-f", ""}, {"--file"}},
+      {{"run", "-r", ""}, {"--reverse-prompt"}},
+      {{"run", "-p", "ab\xFF"}, {"--prompt", "\\xff", "UTF-8", "at byte 2"}},
+      {{"run", "-sys", "\xC3"}, {"--system-prompt", "UTF-8"}},
+      {{"run", "-r", "\xC3"}, {"--reverse-prompt", "UTF-8"}},
+      {{"run", "--kv-budget", "0"}, {"--kv-budget"}},
+      {{"run", "--kv-budget", "101%"}, {"--kv-budget"}},
+      {{"run", "--kv-budget", "nan%"}, {"--kv-budget"}},
+      {{"run", "--kv-budget", ""}, {"--kv-budget"}},
+      {{"run", "--kv-budget", "10%", "--r", "0.5"}, {"--r: got '0.5'", "of at least 1"}},
+      {{"run", "--kv-budget", "10%", "--r", "nan"}, {"--r: got 'nan'"}},
+      {{"run", "--kv-budget", "10%", "--gamma", "0"}, {"--gamma"}},
+      {{"run", "--kv-budget", "10%", "--beta", "1"}, {"--beta", "above 1"}},
+      {{"run", "--kv-budget", "10%", "--transform", "cube"}, {"--transform", "cube"}},
+      {{"run", "--kv-budget", "10%", "--allocator", "ripples"}, {"--allocator", "did you mean ripple?"}},
+      {{"run", "--kv-budget", "10%", "--selector", "snap_kv"}, {"--selector", "did you mean snapkv?"}},
+      {{"run", "--kv-budget", "10%", "--kernel", "4"}, {"kernel", "odd"}},
+      {{"run", "--kv-budget", "10%", "--window", "0"}, {"--window"}},
+      {{"run", "--kv-budget", "10%", "--n-sink", "-1"}, {"--n-sink"}},
+      {{"run", "--kv-budget", "10%", "--pooling", "min"}, {"--pooling", "avg, max"}},
+      {{"run", "--kv-budget", "10%", "--group", "min"}, {"--group", "mean, max"}},
+      {{"run", "--kv-budget", "10%", "--decode-slack", "0"}, {"--decode-slack", "of at least 1"}},
+      {{"profile", "--eps", "0"}, {"ripplekv profile: --eps", "above 0"}},
+      {{"profile", "--rows", "some"}, {"all, evictable"}},
+      {{"profile", "--repeats", "0"}, {"--repeats"}},
+      {{"profile", "--limit", "0"}, {"--limit"}},
+      {{"profile", "--max-tokens", "0"}, {"--max-tokens"}},
+      {{"profile", "--answer-tokens", "0"}, {"--answer-tokens"}},
+      {{"profile", "--seed", "-1"}, {"--seed", "of at least 0"}},
+      {{"profile", "--curves", "5%,,10%"}, {"--curves"}},
+      {{"profile", "--curves", "5%,150%"}, {"--curves", "150%"}},
+      {{"profile", "--curves", "5%,0.05"}, {"--curves", "twice"}},
+      {{"profile", "--kernel", "2"}, {"odd"}},
+      {{"allocate", "--kv-budget", "10%", "--tokens", "0"}, {"--tokens"}},
+      {{"allocate", "--kv-budget", "10%", "--allocator", "file"}, {"--allocator", "uniform, pyramid, ripple"}},
+  };
+  check_refusals(cases);
+}
+
+TEST(Args, RefusesFlagsThatContradictOrDoNothing) {
+  const std::vector<Refusal> cases = {
+      {{"run", "-p", "a", "-f", "b"}, {"--file", "--prompt"}},
+      {{"run", "--raw", "-sys", "x"}, {"--system-prompt", "--raw"}},
+      {{"run", "--kv-type", "f32", "-ctk", "f16"}, {"--kv-type", "--cache-type-k"}},
+      {{"run", "-ctv", "f16", "--kv-type", "f32"}, {"--kv-type", "--cache-type-v"}},
+      {{"run", "--selector", "snapkv"}, {"--selector", "--kv-budget"}},
+      {{"run", "--allocator", "ripple"}, {"--allocator", "--kv-budget"}},
+      {{"run", "--profile", "p.json"}, {"--profile", "--kv-budget"}},
+      {{"run", "--window", "8"}, {"--window", "--kv-budget"}},
+      {{"run", "--decode-slack", "8"}, {"--decode-slack", "--kv-budget"}},
+      {{"run", "--auto-profile"}, {"--auto-profile", "--kv-budget"}},
+      {{"run", "--budget", "b.json", "--auto-profile"}, {"--auto-profile"}},
+      {{"run", "--budget", "b.json", "--kv-budget", "10%"}, {"--kv-budget", "--budget"}},
+      {{"run", "--budget", "b.json", "--selector", "full"}, {"--selector", "--budget"}},
+      {{"run", "--budget", "b.json", "--allocator", "uniform"}, {"--allocator", "--budget"}},
+      {{"run", "--budget", "b.json", "--r", "2"}, {"--r", "--budget"}},
+      {{"run", "--allocator", "file", "--kv-budget", "10%"}, {"--allocator", "--budget FILE"}},
+      {{"trace", "--input", "i", "--selector", "snapkv"}, {"ripplekv trace: --selector", "--kv-budget"}},
+      {{"trace", "--kv-budget", "10%"}, {"--input", "required"}},
+      {{"allocate"}, {"ripplekv allocate", "--kv-budget", "required"}},
+  };
+  check_refusals(cases);
+}
+
+}  // namespace
+}  // namespace ripplekv

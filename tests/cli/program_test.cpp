@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: 2026 RippleKV contributors
+// SPDX-License-Identifier: MIT
+//
+// The built program from outside: exit codes, what goes to which stream, outputs that cannot be written.
+// Only what needs no model: help, versions and refused command lines.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+
+namespace ripplekv {
+namespace {
+
+struct Outcome {
+  int exit_code = -1;  // -1: ended by a signal
+  std::string text;    // of the streams the shell line sends to its stdout
+};
+
+// Runs a shell line with $P for the program.
+Outcome shell(const std::string& line) {
+  const std::string command = "P='" RIPPLEKV_PROGRAM "'; " + line;
+  FILE* pipe = popen(command.c_str(), "r");
+  Outcome outcome;
+  if (pipe == nullptr) return outcome;
+  char buffer[4096];
+  for (size_t n = 0; (n = fread(buffer, 1, sizeof buffer, pipe)) > 0;) outcome.text.append(buffer, n);
+  const int status = pclose(pipe);
+  if (WIFEXITED(status)) outcome.exit_code = WEXITSTATUS(status);
+  return outcome;
+}
+
+TEST(Program, HelpGoesToStdout) {
+  for (const std::string args : {"", "--help", "help", "help run", "run --help", "--version", "help --markdown"}) {
+    const Outcome out = shell("$P " + args + " 2>/dev/null");
+    EXPECT_EQ(out.exit_code, 0) << args;
+    EXPECT_NE(out.text.find("ripplekv"), std::string::npos) << args;
+    EXPECT_EQ(shell("$P " + args + " 2>&1 >/dev/null").text, "") << args;
+  }
+}
+
+TEST(Program, UsageErrorsAreOneLineOnStderrAndExit2) {
+  for (const std::string args : {"rnu", "run --promt x", "run -fa", "run -n x", "allocate", "run --kv-budget '1\n2'",
+                                 "-m x", "help rnu", "run '--pro\nmpt'", "run -p $(printf '\\377')", "''"}) {
+    const Outcome err = shell("$P " + args + " 2>&1 >/dev/null");
+    EXPECT_EQ(err.exit_code, 2) << args;
+    EXPECT_TRUE(err.text.starts_with("ripplekv")) << err.text;
+    EXPECT_EQ(std::count(err.text.begin(), err.text.end(), '\n'), 1) << err.text;
+    EXPECT_EQ(shell("$P " + args + " 2>/dev/null").text, "") << args;
+  }
+}
+
+TEST(Program, OutputThatCannotBeWrittenIsAFailure) {
+  for (const std::string args : {"--version", "help --markdown"}) {
+    const Outcome full = shell("$P " + args + " 2>&1 >/dev/full");
+    EXPECT_EQ(full.exit_code, 1) << args;
+    EXPECT_NE(full.text.find("could not be written"), std::string::npos) << full.text;
+    const Outcome closed = shell("$P " + args + " 2>&1 >&-");
+    EXPECT_EQ(closed.exit_code, 1) << args;
+  }
+  // The reader is gone before anything is written: a message and an exit code, no death by SIGPIPE.
+  const Outcome gone = shell("exec 3>&1; { sleep 0.3; $P help --markdown 2>&3; echo code $? >&3; } | true");
+  EXPECT_NE(gone.text.find("could not be written"), std::string::npos) << gone.text;
+  EXPECT_NE(gone.text.find("code 1"), std::string::npos) << gone.text;
+  EXPECT_EQ(shell("$P --nonsense 2>/dev/full >&2").exit_code, 2);
+}
+
+}  // namespace
+}  // namespace ripplekv

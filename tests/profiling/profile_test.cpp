@@ -1,0 +1,335 @@
+// SPDX-FileCopyrightText: 2026 RippleKV contributors
+// SPDX-License-Identifier: MIT
+//
+// profile.json: exact round trips, damage of every kind refused with a sentence that names it, truncation, statistics
+// by hand, and that an unusable struct is not written over a good file.
+#include "ripplekv/profile.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "base/atomic_file.h"
+#include "base/hash.h"
+#include "base/random.h"
+#include "test_util/paths.h"
+
+namespace ripplekv {
+namespace {
+
+const std::string kHash = "xxh3:0123456789abcdef0123456789abcdef";
+
+Profile example() {
+  Profile profile;
+  profile.model = {kHash, "Tiny", "llama", 2};
+  profile.settings.eps = 0.75;
+  profile.settings.n_repeat = 2;
+  profile.settings.seed = ~uint64_t{0} - 1;
+  profile.settings.curve_fractions = {0.05, 0.1, 1};
+  profile.settings.selector_options.n_sink = 3;
+  profile.settings.kv_format = {KvType::kQ8_0, KvType::kQ4_0};
+  profile.settings.calibration = "builtin";
+  profile.samples = {{"one", kHash, 100, 32, {{1, 0.5}, {3, 1.5}}, {{0.4, 0.3}, {0.2, 0.1}, {0, 0}}},
+                     {"two", kHash, 2048, 7, {{0, 2.0625}, {1, 4}}, {{0.8, 0.1}, {0.7, 0.6}, {0, 0}}}};
+  profile.n_sample_planned = 2;
+  profile.seconds = 12.25;
+  profile.n_forward_tokens = int64_t{1} << 40;
+  return profile;
+}
+
+void expect_equal(const Profile& a, const Profile& b) {
+  EXPECT_EQ(a.model.fingerprint, b.model.fingerprint);
+  EXPECT_EQ(a.model.name, b.model.name);
+  EXPECT_EQ(a.model.architecture, b.model.architecture);
+  EXPECT_EQ(a.model.n_layer, b.model.n_layer);
+  EXPECT_TRUE(a.settings == b.settings);
+  EXPECT_EQ(a.n_sample_planned, b.n_sample_planned);
+  EXPECT_EQ(a.seconds, b.seconds);
+  EXPECT_EQ(a.n_forward_tokens, b.n_forward_tokens);
+  ASSERT_EQ(a.samples.size(), b.samples.size());
+  for (size_t i = 0; i < a.samples.size(); ++i) {
+    EXPECT_EQ(a.samples[i].id, b.samples[i].id);
+    EXPECT_EQ(a.samples[i].content_hash, b.samples[i].content_hash);
+    EXPECT_EQ(a.samples[i].n_prompt, b.samples[i].n_prompt);
+    EXPECT_EQ(a.samples[i].n_answer, b.samples[i].n_answer);
+    EXPECT_EQ(a.samples[i].sensitivity, b.samples[i].sensitivity);  // exactly
+    EXPECT_EQ(a.samples[i].damage, b.samples[i].damage);
+  }
+}
+
+class ProfileTest : public testing::Test {
+ protected:
+  void put(const std::string& text) {
+    std::filesystem::remove(path_);  // replacing by truncation makes ext4 wait for the disk
+    std::ofstream(path_, std::ios::binary) << text;
+  }
+  std::string text() const { return *read_file(path_, 1 << 24); }
+
+  const std::string path_ = test::temp_dir() + "/profile.json";
+};
+
+TEST_F(ProfileTest, RoundTrip) {
+  ASSERT_TRUE(write_profile(example(), path_).ok());
+  const auto back = read_profile(path_);
+  ASSERT_TRUE(back.ok()) << back.status().message();
+  expect_equal(*back, example());
+  EXPECT_TRUE(back->complete());
+}
+
+TEST_F(ProfileTest, AnInterruptedProfileIsAValidFile) {
+  Profile profile = example();
+  profile.n_sample_planned = 8;
+  ASSERT_TRUE(write_profile(profile, path_).ok());
+  auto back = read_profile(path_);
+  ASSERT_TRUE(back.ok()) << back.status().message();
+  EXPECT_FALSE(back->complete());
+  expect_equal(*back, profile);
+  profile.samples.clear();
+  profile.settings.curve_fractions.clear();
+  ASSERT_TRUE(write_profile(profile, path_).ok());
+  back = read_profile(path_);
+  ASSERT_TRUE(back.ok()) << back.status().message();
+  expect_equal(*back, profile);
+}
+
+TEST_F(ProfileTest, RandomProfilesRoundTripExactly) {
+  Random random(41);
+  for (int round = 0; round < 20; ++round) {
+    Profile profile = example();
+    const auto n_layer = static_cast<size_t>(1 + random.below(40));
+    profile.model.n_layer = static_cast<int>(n_layer);
+    profile.settings.n_repeat = static_cast<int>(1 + random.below(3));
+    profile.samples.clear();
+    for (uint64_t i = 0; i < 1 + random.below(6); ++i) {
+      ProfileSample sample{"s" + std::to_string(i), kHash, 1 + static_cast<int64_t>(random.below(9999)), 32, {}, {}};
+      const auto row = [&] {
+        std::vector<double> values(n_layer);
+        for (double& value : values) value = std::exp(20 * random.gaussian());
+        return values;
+      };
+      for (int k = 0; k < profile.settings.n_repeat; ++k) sample.sensitivity.push_back(row());
+      for (size_t k = 0; k < profile.settings.curve_fractions.size(); ++k) sample.damage.push_back(row());
+      profile.samples.push_back(sample);
+    }
+    ASSERT_TRUE(write_profile(profile, path_).ok());
+    const auto back = read_profile(path_);
+    ASSERT_TRUE(back.ok()) << back.status().message();
+    expect_equal(*back, profile);
+    EXPECT_EQ(hash_of(*back), hash_of(profile));
+  }
+}
+
+TEST_F(ProfileTest, TheHashIsThatOfTheFileAndOfEveryMember) {
+  ASSERT_TRUE(write_profile(example(), path_).ok());
+  const std::string hash = hash_of(example());
+  EXPECT_EQ(hash, hash_of_bytes(text()));
+  Profile changed = example();
+  changed.samples[1].damage[2][1] = std::numeric_limits<double>::denorm_min();
+  EXPECT_NE(hash_of(changed), hash);
+  changed = example();
+  changed.settings.seed ^= 1;
+  EXPECT_NE(hash_of(changed), hash);
+}
+
+struct Damage {
+  std::string from;  // text of the file that is replaced
+  std::string to;
+  std::string fault;  // what the message must say
+};
+
+TEST_F(ProfileTest, HandMadeDamageIsRefusedAndNamed) {
+  ASSERT_TRUE(write_profile(example(), path_).ok());
+  const std::string good = text();
+  const std::vector<Damage> damages = {
+      {"ripplekv.profile", "ripplekv.budgets", "key 'format': got 'ripplekv.budgets', expected 'ripplekv.profile'"},
+      {"\"version\": 1", "\"version\": 0", "key 'version': got 0, expected 1"},
+      {"\"n_layer\": 2", "\"n_layer\": 3", "key 'samples[0].sensitivity[0]': got 2 values, expected 3 (model.n_layer)"},
+      {"\"n_layer\": 2", "\"n_layer\": -2", "key 'model.n_layer': got -2"},
+      {"\"fingerprint\": \"xxh3:0", "\"fingerprint\": \"xxh3:", "key 'model.fingerprint'"},
+      // Settings.
+      {"\"settings\": {", "\"setting\": {", "key 'settings': is missing"},
+      {"\"evictable\"", "\"some\"", "key 'settings.rows': got 'some', expected all or evictable"},
+      {"\"eps\": 0.75", "\"eps\": 0", "key 'settings.eps': got 0, expected a finite number above 0"},
+      {"\"eps\": 0.75", "\"eps\": null", "key 'settings.eps': got null"},
+      {"\"n_repeat\": 2", "\"n_repeat\": 3",
+       "key 'samples[0].sensitivity': got 2 rows, expected 3 (settings.n_repeat)"},
+      {"\"n_repeat\": 2", "\"n_repeat\": 0", "key 'settings.n_repeat': got 0"},
+      {"18446744073709551614", "1.5", "key 'settings.seed': got 1.5"},
+      {"\"n_answer\": 32,\n", "\"n_answer\": 6,\n", "key 'samples[0].n_answer': got 32, expected 1 to 6"},
+      {"\"max_tokens\": 2048", "\"max_tokens\": 0", "key 'settings.max_tokens': got 0"},
+      {"[0.05, 0.1, 1.0]", "[0.1, 0.05, 1.0]", "key 'settings.curve_fractions[1]': got 0.05"},
+      {"[0.05, 0.1, 1.0]", "[0.05, 0.05, 1.0]", "key 'settings.curve_fractions[1]': got 0.05"},
+      {"[0.05, 0.1, 1.0]", "[0.05, 0.1, 1.1]", "key 'settings.curve_fractions[2]': got 1.1"},
+      {"[0.05, 0.1, 1.0]", "[0, 0.1, 1.0]", "key 'settings.curve_fractions[0]': got 0"},
+      {"[0.05, 0.1, 1.0]", "[0.05, 0.1]", "key 'samples[0].damage': got 3 rows, expected 2"},
+      {"[0.05, 0.1, 1.0]", "0.05", "key 'settings.curve_fractions': got 0.05, expected an array of numbers"},
+      {"\"selector\": \"snapkv\"", "\"selector\": \"x\"", "key 'settings.selector': "},
+      {"\"kernel\": 5", "\"kernel\": 4", "key 'settings.selector_options': "},
+      {"\"group\": \"mean\"", "\"group\": \"avg\"", "key 'settings.selector_options.group': got 'avg'"},
+      {"\"native\"", "\"f16\"", "key 'settings.weights': got 'f16', expected native or f32"},
+      {"\"k\": \"q8_0\"", "\"k\": \"int8\"", "key 'settings.kv_format.k': kv format: got 'int8'"},
+      {"\"calibration\": \"builtin\"", "\"calibration\": {}", "key 'settings.calibration': got an object"},
+      // Totals.
+      {"\"n_sample_planned\": 2", "\"n_sample_planned\": -2", "key 'n_sample_planned': got -2"},
+      {"\"n_sample_planned\": 2", "\"n_sample_planned\": 3", "key 'complete': got true with 2 of 3 samples"},
+      {"\"complete\": true", "\"complete\": false", "key 'complete': got false with 2 of 2 samples"},
+      {"\"complete\": true,", "", "key 'complete': is missing"},
+      {"\"seconds\": 12.25", "\"seconds\": -12.25", "key 'seconds': got -12.25"},
+      {"\"seconds\": 12.25", "\"seconds\": 1e400", "expected a number that a double can hold"},
+      {"\"n_forward_tokens\": 1", "\"n_forward_tokens\": -1", "key 'n_forward_tokens': got -1"},
+      // Samples.
+      {"\"id\": \"two\"", "\"id\": \"one\"", "key 'samples[1].id': got 'one' a second time"},
+      {"\"id\": \"two\"", "\"id\": \"\"", "key 'samples[1].id': is empty"},
+      {"\"id\": \"two\"", "\"id\": 2", "key 'samples[1].id': got 2, expected text"},
+      {"\"content_hash\": \"xxh3:", "\"content_hash\": \"md5:", "key 'samples[0].content_hash': got 'md5:"},
+      {"\"n_prompt\": 2048", "\"n_prompt\": 0", "key 'samples[1].n_prompt': got 0"},
+      {"\"n_answer\": 7", "\"n_answer\": 33", "key 'samples[1].n_answer': got 33, expected 1 to 32"},
+      {"\"n_answer\": 7", "\"n_answer\": 0", "key 'samples[1].n_answer': got 0"},
+      {"2.0625", "-2.0625", "key 'samples[1].sensitivity[0][1]': got -2.0625"},
+      {"2.0625", "null", "key 'samples[1].sensitivity[0][1]': got null, expected a finite number"},
+      {"2.0625", "\"2\"", "key 'samples[1].sensitivity[0][1]': got text '2'"},
+      {"2.0625", "1, 2", "key 'samples[1].sensitivity[0]': got 3 values, expected 2"},
+      {"[0.7, 0.6]", "0.7", "key 'samples[1].damage[1]': got 0.7, expected an array of numbers"},
+      {"[0.7, 0.6]", "[0.7, -1e-300]", "key 'samples[1].damage[1][1]': got -1e-300"},
+      {"\"damage\"", "\"harm\"", "key 'samples[0].damage': is missing"},
+      {"\"samples\": [", "\"samples\": [null, ", "key 'samples[0]': got null, expected an object"},
+      {"\"damage\"", "\"id\": \"three\", \"damage\"", "key 'samples[0].id': is there twice"},
+  };
+  for (const Damage& damage : damages) {
+    std::string bad = good;
+    const size_t at = bad.find(damage.from);
+    ASSERT_NE(at, std::string::npos) << damage.from << "\n" << good;
+    put(bad.replace(at, damage.from.size(), damage.to));
+    const auto result = read_profile(path_);
+    ASSERT_FALSE(result.ok()) << damage.from << " -> " << damage.to;
+    const std::string& message = result.status().message();
+    EXPECT_EQ(message.find(path_ + ": "), 0u) << message;
+    EXPECT_NE(message.find(damage.fault), std::string::npos) << message << "\nexpected: " << damage.fault;
+    EXPECT_TRUE(result.status().code() == StatusCode::kDataLoss || result.status().code() == StatusCode::kMismatch);
+  }
+  EXPECT_EQ(read_profile(path_ + ".none").status().code(), StatusCode::kNotFound);
+}
+
+TEST_F(ProfileTest, TruncationAtEveryByteIsRefused) {
+  ASSERT_TRUE(write_profile(example(), path_).ok());
+  const std::string good = text();
+  for (size_t n = 0; n + 1 < good.size(); ++n) {  // without the last newline it is still whole
+    put(good.substr(0, n));
+    const auto result = read_profile(path_);
+    ASSERT_FALSE(result.ok()) << n;
+    ASSERT_EQ(result.status().code(), StatusCode::kDataLoss) << n;
+  }
+}
+
+TEST_F(ProfileTest, RandomDamageNeverCrashes) {
+  ASSERT_TRUE(write_profile(example(), path_).ok());
+  const std::string good = text();
+  Random random(42);
+  int n_refused = 0;
+  for (int i = 0; i < 3000; ++i) {
+    std::string bad = good;
+    for (uint64_t n = 1 + random.below(3); n > 0; --n) {
+      bad[random.below(bad.size())] =
+          random.below(2) == 0 ? static_cast<char>(random.next()) : "0-9.e\"{}[],:"[random.below(12)];
+    }
+    put(bad);
+    const auto result = read_profile(path_);
+    n_refused += result.ok() ? 0 : 1;
+    if (result.ok() && !result->samples.empty()) {
+      EXPECT_EQ(sensitivity_of(*result).size(), static_cast<size_t>(result->model.n_layer));
+    }
+  }
+  EXPECT_GT(n_refused, 2000);
+}
+
+TEST_F(ProfileTest, WhatCannotBeReadBackIsNotWritten) {
+  ASSERT_TRUE(write_profile(example(), path_).ok());
+  const std::string good = text();
+  struct Case {
+    std::function<void(Profile&)> spoil;
+    std::string fault;
+  };
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<Case> cases = {
+      {[&](Profile& p) { p.samples[1].sensitivity[1][0] = nan; }, "samples[1].sensitivity[1][0]': got nan"},
+      {[](Profile& p) { p.samples[0].damage[0][1] = -0.5; }, "samples[0].damage[0][1]': got -0.5"},
+      {[](Profile& p) { p.samples[0].damage.clear(); }, "samples[0].damage': got 0 rows, expected 3"},
+      {[](Profile& p) { p.samples[0].sensitivity[0].push_back(1); }, "samples[0].sensitivity[0]': got 3 values"},
+      {[](Profile& p) { p.samples[1].id = "one"; }, "samples[1].id': got 'one' a second time"},
+      {[](Profile& p) { p.samples[1].content_hash = ""; }, "samples[1].content_hash': got ''"},
+      {[&](Profile& p) { p.seconds = nan; }, "seconds': got nan"},
+      {[](Profile& p) { p.n_forward_tokens = -1; }, "n_forward_tokens': got -1"},
+      {[](Profile& p) { p.n_sample_planned = -1; }, "n_sample_planned': got -1"},
+      {[](Profile& p) { p.settings.rows = ""; }, "settings.rows': got ''"},
+      {[&](Profile& p) { p.settings.eps = nan; }, "settings.eps': got nan"},
+      {[&](Profile& p) { p.settings.curve_fractions[0] = nan; }, "settings.curve_fractions[0]': got nan"},
+      {[](Profile& p) { p.settings.selector_options.window = 0; }, "settings.selector_options': "},
+      {[](Profile& p) { p.settings.calibration = "\x80"; }, "settings.calibration': got '\\x80', which is not UTF-8"},
+      {[](Profile& p) { p.model.fingerprint = "x"; }, "model.fingerprint': got 'x'"},
+  };
+  for (const Case& c : cases) {
+    Profile profile = example();
+    c.spoil(profile);
+    const Status status = write_profile(profile, path_);
+    ASSERT_FALSE(status.ok()) << c.fault;
+    EXPECT_EQ(status.message().find(path_ + ": "), 0u) << status.message();
+    EXPECT_NE(status.message().find(c.fault), std::string::npos) << status.message();
+    EXPECT_EQ(text(), good);
+  }
+}
+
+TEST(ProfileStatistics, ByHand) {
+  // Layer 0: samples' means over repeats 2 and 0.5 -> mean 1.25, sd sqrt(2) * 0.75, se 0.75.
+  const std::vector<LayerStatistic> sensitivity = sensitivity_of(example());
+  ASSERT_EQ(sensitivity.size(), 2u);
+  EXPECT_DOUBLE_EQ(sensitivity[0].mean, 1.25);
+  EXPECT_DOUBLE_EQ(sensitivity[0].standard_error, 0.75);
+  EXPECT_DOUBLE_EQ(sensitivity[1].mean, (1.0 + 3.03125) / 2);
+  EXPECT_DOUBLE_EQ(sensitivity[1].standard_error, (3.03125 - 1.0) / 2);
+  const std::vector<LayerStatistic> damage = damage_of(example(), 1);
+  EXPECT_DOUBLE_EQ(damage[0].mean, 0.45);
+  EXPECT_DOUBLE_EQ(damage[0].standard_error, 0.25);
+  EXPECT_DOUBLE_EQ(damage[1].mean, 0.35);
+}
+
+TEST(ProfileStatistics, OneSampleHasNoStandardError) {
+  Profile profile = example();
+  profile.samples.pop_back();
+  EXPECT_DOUBLE_EQ(sensitivity_of(profile)[0].mean, 2);
+  EXPECT_EQ(sensitivity_of(profile)[0].standard_error, 0);
+}
+
+TEST(ProfileStatistics, StandardErrorIsThatOfTheMean) {
+  // Profiles of 16 normal samples: the reported standard error squared must average to the variance of the mean.
+  Random random(43);
+  Profile profile = example();
+  profile.settings.curve_fractions = {0.1};
+  double mean_squares = 0;
+  double error_squares = 0;
+  constexpr int kRounds = 3000;
+  for (int round = 0; round < kRounds; ++round) {
+    profile.samples.assign(16, {});
+    for (ProfileSample& sample : profile.samples) sample.damage = {{1e6 + random.gaussian(), 0}};
+    const LayerStatistic statistic = damage_of(profile, 0)[0];
+    mean_squares += (statistic.mean - 1e6) * (statistic.mean - 1e6);
+    error_squares += statistic.standard_error * statistic.standard_error;
+  }
+  EXPECT_NEAR(error_squares / kRounds, 1.0 / 16, 0.002);
+  EXPECT_NEAR(mean_squares / kRounds, 1.0 / 16, 5 * std::sqrt(2.0 / kRounds) / 16);
+}
+
+TEST(ProfileStatisticsDeathTest, NeedASampleAndAFraction) {
+  Profile profile = example();
+  EXPECT_DEATH((void)damage_of(profile, 3), "fraction_index");
+  profile.samples.clear();
+  EXPECT_DEATH((void)sensitivity_of(profile), "samples.empty");
+}
+
+}  // namespace
+}  // namespace ripplekv

@@ -1,0 +1,21 @@
+// SPDX-FileCopyrightText: 2026 RippleKV contributors
+// SPDX-License-Identifier: MIT
+//
+// Files that only some machines have: the default model and the reference values. Empty where absent: tests that need
+// them skip and print why.
+#pragma once
+
+#include <string>
+
+namespace ripplekv::test {
+
+std::string model_path();                             // the default model, or ""
+std::string reference_path(const std::string& name);  // a file of the shared reference folder, or ""
+std::string leval_path(const std::string& name);      // a file of the shared L-Eval folder, or ""
+std::string temp_dir();                               // a fresh folder, removed when the program ends
+
+}  // namespace ripplekv::test
+
+// In a test body: skip with the reason when the file is not here.
+#define RKV_NEED_FILE(path, what) \
+  if ((path).empty()) GTEST_SKIP() << (what) << " is not on this machine"
