@@ -60,7 +60,7 @@ class Model {
   const ModelId& id() const { return id_; }
   const std::string& path() const { return path_; }
   const std::string& quantisation() const { return quantisation_; }  // dtypes of the weights: "Q4_1 x210, F32 x61"
-  int64_t weights_bytes() const;  // as held, after dequantisation
+  int64_t weights_bytes() const;                                     // as held, after dequantisation
   const Vocab& vocab() const { return *vocab_; }
 
   // For the graph code.

@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string_view>
@@ -143,22 +142,12 @@ Json kept_json(const TraceView& view) {
   return layers;
 }
 
-// JSON has no word for NaN and infinity.
-Json finite_or_null(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
-
-Json numbers_json(std::span<const double> values) {
-  Json out = Json::array();
-  for (const double x : values) out.push_back(finite_or_null(x));
-  return out;
-}
-
 Json next_json(const TraceView& view) {
   Json out = Json::array();
   for (const auto& [token, log_probability] : view.next_token_top10) {
     Json entry = tokens_json(std::span(&token, 1));
-    out.push_back({{"text", entry["text"][0]},
-                   {"hex", entry["hex"].value("0", "")},
-                   {"log_probability", finite_or_null(log_probability)}});
+    out.push_back(
+        {{"text", entry["text"][0]}, {"hex", entry["hex"].value("0", "")}, {"log_probability", log_probability}});
   }
   return out;
 }
@@ -167,12 +156,13 @@ Json answer_json(const std::optional<TraceAnswer>& answer) {
   if (!answer) return nullptr;
   RKV_CHECK(answer->nll.size() == answer->tokens.size());
   return {{"tokens", tokens_json(answer->tokens)},
-          {"nll", numbers_json(answer->nll)},
-          {"kl_mean", finite_or_null(answer->kl_mean)},
-          {"top1_agreement", finite_or_null(answer->top1_agreement)}};
+          {"nll", answer->nll},
+          {"kl_mean", answer->kl_mean},
+          {"top1_agreement", answer->top1_agreement}};
 }
 
 // Inside <script> only "<" can end the element or open a comment; JSON has "<" in strings alone, where \u003c is equal.
+// Numbers that are not finite come out as null: JSON has no word for them.
 std::string embeddable(const Json& json) {
   std::string out;
   for (const char c : json.dump()) {

@@ -175,12 +175,13 @@ Status Forward::run(const ForwardBatch& batch) {
   return ok_status();
 }
 
-Result<std::vector<float>> Forward::window_attention(const LayerCache& cache, ggml_tensor* queries, int n_window) {
+Result<std::vector<float>> Forward::window_attention(const LayerCache& cache, ggml_tensor* queries, int first_slot,
+                                                     int n_window) {
   const ModelConfig& config = model_->config();
   const int64_t n_rows = cache.n_rows();
   const int64_t n_head_kv = cache.shape().n_head_kv;
   const int64_t n_group = config.n_head / n_head_kv;  // query heads of one KV head
-  RKV_CHECK(n_window >= 1 && n_window <= n_rows && n_window <= queries->ne[2]);
+  RKV_CHECK(n_window >= 1 && n_window <= n_rows && first_slot >= 0 && first_slot + n_window <= queries->ne[2]);
   std::vector<float> result(static_cast<size_t>(n_rows * config.n_head));
 
   std::vector<ggml_tensor*> means;
@@ -190,8 +191,9 @@ Result<std::vector<float>> Forward::window_attention(const LayerCache& cache, gg
     for (int64_t head = 0; head < n_head_kv; ++head) {
       ggml_tensor* k = ggml_view_2d(context, cache.k(), config.head_dim, n_rows, cache.k()->nb[1],
                                     static_cast<size_t>(head) * cache.k()->nb[2]);
-      ggml_tensor* q = ggml_view_3d(context, queries, config.head_dim, n_group, n_window, queries->nb[1],
-                                    queries->nb[2], static_cast<size_t>(head * n_group) * queries->nb[1]);
+      ggml_tensor* q = ggml_view_3d(
+          context, queries, config.head_dim, n_group, n_window, queries->nb[1], queries->nb[2],
+          static_cast<size_t>(head * n_group) * queries->nb[1] + static_cast<size_t>(first_slot) * queries->nb[2]);
       q = ggml_permute(context, q, 0, 2, 1, 3);            // [head_dim, W, n_group] !! permuted !!
       ggml_tensor* weights = ggml_mul_mat(context, k, q);  // [n_rows, W, n_group]
       weights = ggml_soft_max_ext(context, weights, mask, config.attention_scale, 0.0F);

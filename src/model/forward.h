@@ -60,7 +60,8 @@ class Forward {
   // F32 [n_rows, n_head].
   // REQUIRES: queries F32 [head_dim, n_head, >= n_window]; slot i is the query of row n_rows - n_window + i in every
   // head.
-  Result<std::vector<float>> window_attention(const LayerCache& cache, ggml_tensor* queries, int n_window);
+  Result<std::vector<float>> window_attention(const LayerCache& cache, ggml_tensor* queries, int first_slot,
+                                              int n_window);
 
   // L2 norm of V per row: F32 [n_rows, n_head_kv].
   Result<std::vector<float>> value_norm(const LayerCache& cache);

@@ -80,7 +80,7 @@ Result<std::vector<float>> prefill(Forward& forward, const PrefillRequest& reque
     std::vector<float> attention;
     std::vector<float> norms;
     if (wants_queries) {
-      RKV_ASSIGN_OR_RETURN(attention, forward.window_attention(layer, queries, n_window));
+      RKV_ASSIGN_OR_RETURN(attention, forward.window_attention(layer, queries, 0, n_window));
       taps.window_attention = attention;
     }
     if ((request.taps & kTapValueNorm) != 0) {

@@ -1,0 +1,145 @@
+// SPDX-FileCopyrightText: 2026 RippleKV contributors
+// SPDX-License-Identifier: MIT
+//
+// Engine: runs sequences of one model, each with its own compressed cache. Plans rows per layer, prefills and
+// compresses, decodes several sequences in one batch. Owns backends and scratch memory; sequences are the caller's and
+// may outlive calls, not the engine's model. One engine belongs to one thread at a time; no global state; cancellable.
+// Text, sampling and chat are generate.h's and chat_template.h's business.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ripplekv/budgets.h"
+#include "ripplekv/kv_cache.h"
+#include "ripplekv/model.h"
+#include "ripplekv/selection.h"
+#include "ripplekv/status.h"
+
+namespace ripplekv {
+
+class Forward;      // src/model/forward.h
+class TensorArena;  // src/cache/tensor_arena.h
+
+// What one prompt's cache will look like: made before any work, held against afterwards.
+struct CachePlan {
+  int64_t n_prompt = 0;
+  std::vector<int64_t> rows;     // [n_layer] after prefill
+  std::vector<KvFormat> format;  // [n_layer]
+  std::string selector;
+  SelectorOptions selector_options;
+  int64_t total_rows() const;
+  bool keeps_all() const;  // no layer is compressed
+};
+
+// Rows for a prompt of n_prompt tokens. A budget of bytes counts K, V and index bytes of the kv formats given.
+// Errors: of another model's layer count; too small (names the smallest that fits); selector options out of range.
+Result<CachePlan> plan_cache(const Budgets& budgets, const ModelConfig& config, int64_t n_prompt);
+// The full cache.
+CachePlan plan_full(const ModelConfig& config, int64_t n_prompt, const KvFormat& format);
+
+// Bytes, before the run. KV figures are allocations (payload, scales, page ends), without index bytes.
+struct MemoryForecast {
+  int64_t kv_after_prefill = 0;
+  int64_t kv_peak = 0;  // compressed layers + one full layer
+  int64_t kv_full = 0;  // of an uncompressed cache
+  int64_t scratch = 0;  // activations of the prompt and the query window
+};
+MemoryForecast forecast_memory(const CachePlan& plan, const ModelConfig& config, int64_t extra_rows);
+
+// One layer's line of the receipt.
+struct ReceiptLine {
+  int64_t rows_planned = 0;
+  int64_t rows_held = 0;
+  KvFormat format;
+  LayerBytes bytes;
+};
+
+// What was planned and what is held after prefill, per layer.
+struct Receipt {
+  std::vector<ReceiptLine> lines;  // [n_layer]
+  int64_t kv_peak_planned = 0;     // bytes
+  int64_t kv_peak_held = 0;        // bytes, largest allocation of all layers together that prefill reached
+  // kDataLoss naming the first layer whose held rows or bytes are not the planned ones. A bug or a lie either way.
+  Status check() const;
+};
+
+struct EngineOptions {
+  int n_threads = 0;  // 0: all physical cores
+  int n_chunk = 512;  // tokens of one prefill chunk
+};
+
+// One sequence: its cache, and what is needed to continue it.
+struct Sequence {
+  KvCache cache;
+  CachePlan plan;
+  std::vector<float> logits;  // of the next token, F32 [n_vocab]
+  Receipt receipt;
+  std::vector<KeepList> kept;  // [n_layer], if asked for; rows are positions of the prompt
+
+  Sequence();
+  Sequence(Sequence&&) noexcept;
+  Sequence& operator=(Sequence&&) noexcept;
+  ~Sequence();
+
+  // Decode-time budget: last queries of every layer, see Engine::limit_decode.
+  struct DecodeWindow;
+  std::unique_ptr<DecodeWindow> decode_window;
+};
+
+struct PrefillOptions {
+  int64_t extra_rows = 0;  // room for rows after the prompt in layers that are not compressed
+  bool record_kept = false;
+  std::function<void(int64_t done, int64_t total)> on_progress;
+};
+
+// One token to put through a sequence.
+struct DecodeStep {
+  Sequence* sequence = nullptr;
+  int32_t token = 0;
+};
+
+class Engine {
+ public:
+  static Result<std::unique_ptr<Engine>> create(std::shared_ptr<const Model> model, const EngineOptions& options);
+  ~Engine();
+
+  const Model& model() const { return *model_; }
+  int n_threads() const;
+
+  // The whole prompt, layer by layer; each layer is compressed to the plan after its own prefill attention. The receipt
+  // is checked. Errors: 0 tokens, ids out of range, memory that cannot fit (before any work), cancelled.
+  Result<Sequence> prefill(std::span<const int32_t> tokens, const CachePlan& plan, const PrefillOptions& options = {});
+
+  // One token through each sequence, in one batch; each sequence's logits are replaced. REQUIRES: sequences distinct.
+  Status decode(std::span<const DecodeStep> steps);
+
+  // From now on a layer of this sequence that holds over plan.rows + slack rows is compressed to plan.rows again,
+  // scored with its last (up to W) decoded queries. REQUIRES: slack >= 1.
+  Status limit_decode(Sequence& sequence, int64_t slack);
+
+  // Teacher forcing: logits after each of the tokens, F32 [n_vocab, tokens.size()]. The cache is left as it was.
+  Result<std::vector<float>> score(KvCache& cache, std::span<const int32_t> tokens);
+
+  // See Forward::set_cancel.
+  void set_cancel(const std::atomic<bool>* cancel);
+
+  // For the commands that compose lower parts themselves (profile, trace).
+  Forward& forward() { return *forward_; }
+  int n_chunk() const { return options_.n_chunk; }
+
+ private:
+  Engine();
+  Status compress_outgrown(Sequence& sequence);
+
+  std::shared_ptr<const Model> model_;
+  EngineOptions options_;
+  std::unique_ptr<Forward> forward_;
+};
+
+}  // namespace ripplekv

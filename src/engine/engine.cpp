@@ -1,0 +1,228 @@
+// SPDX-FileCopyrightText: 2026 RippleKV contributors
+// SPDX-License-Identifier: MIT
+//
+// Prefill with compression, batched decoding, and the decode-time budget.
+#include "ripplekv/engine.h"
+
+#include <fmt/format.h>
+#include <ggml-backend.h>
+#include <ggml.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/text.h"
+#include "engine/machine.h"
+#include "model/prefill.h"
+
+namespace ripplekv {
+
+// Queries of the last decoded tokens: slots [0, n_filled) of every layer's tensor, 2 W long; when it is full the last W
+// move to the front.
+struct Sequence::DecodeWindow {
+  int64_t slack = 0;
+  int width = 0;                         // W
+  int n_filled = 0;                      // slots in use
+  std::unique_ptr<TensorArena> queries;  // [n_layer] F32 [head_dim, n_head, 2 W]
+  std::unique_ptr<Selector> selector;
+};
+
+Sequence::Sequence() = default;
+Sequence::Sequence(Sequence&&) noexcept = default;
+Sequence& Sequence::operator=(Sequence&&) noexcept = default;
+Sequence::~Sequence() = default;
+
+Engine::Engine() = default;
+Engine::~Engine() = default;
+
+Result<std::unique_ptr<Engine>> Engine::create(std::shared_ptr<const Model> model, const EngineOptions& options) {
+  std::unique_ptr<Engine> engine(new Engine());
+  engine->model_ = std::move(model);
+  engine->options_ = options;
+  const int n_threads = options.n_threads > 0 ? options.n_threads : n_physical_cores();
+  RKV_ASSIGN_OR_RETURN(engine->forward_, Forward::create(engine->model_, n_threads));
+  return engine;
+}
+
+int Engine::n_threads() const { return forward_->n_threads(); }
+void Engine::set_cancel(const std::atomic<bool>* cancel) { forward_->set_cancel(cancel); }
+
+Result<Sequence> Engine::prefill(std::span<const int32_t> tokens, const CachePlan& plan,
+                                 const PrefillOptions& options) {
+  const ModelConfig& config = model_->config();
+  if (tokens.empty()) return invalid_argument("prompt: 0 tokens, expected at least 1");
+  for (int32_t token : tokens) {
+    if (token < 0 || token >= config.n_vocab) {
+      return invalid_argument(fmt::format("prompt: token id {}, expected 0 to {}", token, config.n_vocab - 1));
+    }
+  }
+  RKV_CHECK(plan.n_prompt == static_cast<int64_t>(tokens.size()));
+  const MemoryForecast forecast = forecast_memory(plan, config, options.extra_rows);
+  const int64_t available = available_memory();
+  if (forecast.kv_peak + forecast.scratch > available) {
+    return resource_exhausted(
+        fmt::format("a prompt of {} tokens needs {} of memory ({} cache, {} activations), {} are free", tokens.size(),
+                    human_bytes(forecast.kv_peak + forecast.scratch), human_bytes(forecast.kv_peak),
+                    human_bytes(forecast.scratch), human_bytes(available)));
+  }
+
+  Sequence sequence;
+  sequence.plan = plan;
+  sequence.receipt.kv_peak_planned = forecast.kv_peak;
+  RKV_ASSIGN_OR_RETURN(const auto selector, make_selector(plan.selector, plan.selector_options));
+  PrefillRequest request;
+  request.tokens = tokens;
+  request.cache = &sequence.cache;
+  request.formats = plan.format;
+  request.n_chunk = options_.n_chunk;
+  request.window = plan.selector_options.window;
+  request.on_progress = options.on_progress;
+  if (plan.keeps_all()) {
+    request.extra_rows = options.extra_rows;
+  } else {
+    request.taps = selector->needs();
+  }
+  const auto held = [&] { return sequence.cache.bytes().allocated(); };
+  request.on_layer = [&](int il, LayerCache& layer, const LayerTaps& taps) -> Status {
+    const int64_t rows = plan.rows[static_cast<size_t>(il)];
+    const bool compress = rows < layer.n_rows();
+    KeepList keep;
+    if (compress) {
+      keep = prune(selector->score(taps), taps.n_rows, taps.n_head_kv, rows, selector->protected_rows());
+      RKV_ASSIGN_OR_RETURN(LayerCache kept, layer.gather(keep));
+      sequence.receipt.kv_peak_held = std::max(sequence.receipt.kv_peak_held, held() + kept.bytes().allocated());
+      layer = std::move(kept);
+    } else {
+      sequence.receipt.kv_peak_held = std::max(sequence.receipt.kv_peak_held, held());
+    }
+    sequence.receipt.lines.push_back({rows, layer.n_rows(), layer.format(), layer.bytes()});
+    if (options.record_kept) {
+      if (!compress) {
+        keep.assign(static_cast<size_t>(taps.n_head_kv), std::vector<int32_t>(static_cast<size_t>(layer.n_rows())));
+        for (auto& rows_of_head : keep) std::iota(rows_of_head.begin(), rows_of_head.end(), 0);
+      }
+      sequence.kept.push_back(std::move(keep));
+    }
+    return ok_status();
+  };
+  RKV_ASSIGN_OR_RETURN(sequence.logits, ripplekv::prefill(*forward_, request));
+  RKV_RETURN_IF_ERROR(sequence.receipt.check());
+  return sequence;
+}
+
+Status Engine::decode(std::span<const DecodeStep> steps) {
+  const ModelConfig& config = model_->config();
+  ForwardBatch batch;
+  std::vector<int32_t> tokens;
+  std::vector<int32_t> rows;
+  for (const DecodeStep& step : steps) {
+    const auto index = static_cast<int32_t>(rows.size());
+    Sequence& sequence = *step.sequence;
+    batch.segments.push_back({&sequence.cache, 1, sequence.cache.n_pos()});
+    tokens.push_back(step.token);
+    rows.push_back(index);
+    if (!sequence.decode_window) continue;
+    const Sequence::DecodeWindow& window = *sequence.decode_window;
+    for (int il = 0; il < config.n_layer; ++il) {
+      batch.query_taps.push_back({il, index, 1, window.queries->tensor(static_cast<size_t>(il)), window.n_filled});
+    }
+  }
+  std::vector<float> logits;
+  batch.layer_end = config.n_layer;
+  batch.tokens = tokens;
+  batch.logits_of = rows;
+  batch.logits = &logits;
+  RKV_RETURN_IF_ERROR(forward_->run(batch));
+  const auto n_vocab = static_cast<size_t>(config.n_vocab);
+  for (size_t i = 0; i < steps.size(); ++i) {
+    Sequence& sequence = *steps[i].sequence;
+    sequence.cache.set_n_pos(sequence.cache.n_pos() + 1);
+    sequence.logits.assign(logits.begin() + static_cast<std::ptrdiff_t>(i * n_vocab),
+                           logits.begin() + static_cast<std::ptrdiff_t>((i + 1) * n_vocab));
+    if (sequence.decode_window) RKV_RETURN_IF_ERROR(compress_outgrown(sequence));
+  }
+  return ok_status();
+}
+
+Status Engine::limit_decode(Sequence& sequence, int64_t slack) {
+  RKV_CHECK(slack >= 1);
+  const ModelConfig& config = model_->config();
+  auto window = std::make_unique<Sequence::DecodeWindow>();
+  window->slack = slack;
+  window->width = sequence.plan.selector_options.window;
+  RKV_ASSIGN_OR_RETURN(window->selector, make_selector(sequence.plan.selector, sequence.plan.selector_options));
+  const std::vector<TensorSpec> specs(static_cast<size_t>(config.n_layer),
+                                      {GGML_TYPE_F32, {config.head_dim, config.n_head, 2 * window->width, 1}});
+  RKV_ASSIGN_OR_RETURN(window->queries, forward_->scratch(specs));
+  sequence.decode_window = std::move(window);
+  return ok_status();
+}
+
+Status Engine::compress_outgrown(Sequence& sequence) {
+  const ModelConfig& config = model_->config();
+  Sequence::DecodeWindow& window = *sequence.decode_window;
+  ++window.n_filled;
+  const int n_window = std::min(window.n_filled, window.width);
+  for (int il = 0; il < config.n_layer; ++il) {
+    LayerCache& layer = sequence.cache.layer(il);
+    const int64_t rows = sequence.plan.rows[static_cast<size_t>(il)];
+    if (layer.n_rows() <= rows + window.slack) continue;
+    LayerTaps taps;
+    taps.layer = il;
+    taps.n_rows = layer.n_rows();
+    taps.n_head = config.n_head;
+    taps.n_head_kv = config.n_head_kv;
+    taps.n_window = n_window;
+    std::vector<float> attention;
+    std::vector<float> norms;
+    const unsigned needs = window.selector->needs();
+    if ((needs & kTapWindowAttention) != 0) {
+      RKV_ASSIGN_OR_RETURN(attention, forward_->window_attention(layer, window.queries->tensor(static_cast<size_t>(il)),
+                                                                 window.n_filled - n_window, n_window));
+      taps.window_attention = attention;
+    }
+    if ((needs & kTapValueNorm) != 0) {
+      RKV_ASSIGN_OR_RETURN(norms, forward_->value_norm(layer));
+      taps.value_norm = norms;
+    }
+    RKV_RETURN_IF_ERROR(layer.compact(
+        prune(window.selector->score(taps), taps.n_rows, taps.n_head_kv, rows, window.selector->protected_rows())));
+  }
+  if (window.n_filled == 2 * window.width) {
+    std::vector<uint8_t> last;
+    for (int il = 0; il < config.n_layer; ++il) {
+      ggml_tensor* queries = window.queries->tensor(static_cast<size_t>(il));
+      last.resize(static_cast<size_t>(window.width) * queries->nb[2]);
+      ggml_backend_tensor_get(queries, last.data(), last.size(), last.size());
+      ggml_backend_tensor_set(queries, last.data(), 0, last.size());
+    }
+    window.n_filled = window.width;
+  }
+  return ok_status();
+}
+
+Result<std::vector<float>> Engine::score(KvCache& cache, std::span<const int32_t> tokens) {
+  const ModelConfig& config = model_->config();
+  const KvSnapshot before = cache.snapshot();
+  std::vector<float> all;
+  std::vector<float> logits;
+  Status status;
+  for (size_t first = 0; first < tokens.size() && status.ok(); first += static_cast<size_t>(options_.n_chunk)) {
+    const size_t n = std::min(static_cast<size_t>(options_.n_chunk), tokens.size() - first);
+    std::vector<int32_t> rows(n);
+    std::iota(rows.begin(), rows.end(), 0);
+    ForwardBatch batch;
+    batch.segments = {{&cache, static_cast<int64_t>(n), cache.n_pos() + static_cast<int64_t>(first)}};
+    batch.layer_end = config.n_layer;
+    batch.tokens = tokens.subspan(first, n);
+    batch.logits_of = rows;
+    batch.logits = &logits;
+    status = forward_->run(batch);
+    all.insert(all.end(), logits.begin(), logits.end());
+  }
+  RKV_RETURN_IF_ERROR(cache.restore(before));
+  RKV_RETURN_IF_ERROR(status);
+  return all;
+}
+
+}  // namespace ripplekv

@@ -1,0 +1,276 @@
+// SPDX-FileCopyrightText: 2026 RippleKV contributors
+// SPDX-License-Identifier: MIT
+//
+// One sample at a time: prefill, continue, then change one layer after another and look at the output.
+#include "profiling/profiler.h"
+
+#include <fmt/format.h>
+#include <ggml.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/hash.h"
+#include "base/random.h"
+#include "model/prefill.h"
+#include "profiling/divergence.h"
+#include "profiling/perturbation.h"
+#include "ripplekv/selection.h"
+
+namespace ripplekv {
+namespace {
+
+class SampleProfiler {
+ public:
+  SampleProfiler(Forward& forward, const ProfileSettings& settings, const ProfilerSample& sample, int n_chunk,
+                 const std::function<void(int64_t, int64_t)>& on_progress)
+      : forward_(forward),
+        config_(forward.model().config()),
+        settings_(settings),
+        sample_(sample),
+        n_chunk_(n_chunk),
+        on_progress_(on_progress) {}
+
+  Result<ProfileSample> run();
+  int64_t n_forward_tokens() const { return n_done_; }
+
+ private:
+  Status check();
+  Status prefill_full();
+  Status continue_full();
+  Result<double> continue_from(int il);
+  Result<double> sensitivity(int il, int repeat);
+  Result<double> damage(int il, size_t fraction);
+  void advance(int64_t layer_tokens);
+
+  Forward& forward_;
+  const ModelConfig& config_;
+  const ProfileSettings& settings_;
+  const ProfilerSample& sample_;
+  int n_chunk_;
+  const std::function<void(int64_t, int64_t)>& on_progress_;
+
+  std::unique_ptr<Selector> selector_;
+  KvCache cache_;
+  std::vector<std::vector<KeepList>> keep_;  // [fraction][layer]
+  std::vector<float> last_logits_;
+  std::vector<int32_t> answer_;
+  std::vector<int32_t> rows_;            // 0 .. n_fed() - 1
+  std::vector<float> reference_;         // F32 [n_vocab, n_fed()]
+  std::unique_ptr<TensorArena> inputs_;  // each layer's input for the answer's tokens
+  NudgeRows nudge_rows_;
+  int64_t n_done_ = 0;
+  int64_t n_total_ = 0;
+
+  // The last token of the answer is predicted, not fed.
+  int64_t n_fed() const { return static_cast<int64_t>(answer_.size()) - 1; }
+  int64_t n_prompt() const { return static_cast<int64_t>(sample_.ids.size()); }
+};
+
+void SampleProfiler::advance(int64_t layer_tokens) {
+  n_done_ += layer_tokens;
+  if (on_progress_) on_progress_(n_done_, n_total_);
+}
+
+Status SampleProfiler::check() {
+  const auto fail = [&](const std::string& what) {
+    return invalid_argument(fmt::format("sample '{}': {}", sample_.id, what));
+  };
+  for (int32_t id : sample_.ids) {
+    if (id < 0 || id >= config_.n_vocab) {
+      return fail(fmt::format("token id {}, expected 0 to {}", id, config_.n_vocab - 1));
+    }
+  }
+  for (int32_t id : sample_.answer) {
+    if (id < 0 || id >= config_.n_vocab) {
+      return fail(fmt::format("answer token id {}, expected 0 to {}", id, config_.n_vocab - 1));
+    }
+  }
+  if (sample_.answer.size() == 1) return fail("an answer of 1 token, expected at least 2");
+  RKV_ASSIGN_OR_RETURN(selector_, make_selector(settings_.selector, settings_.selector_options));
+  nudge_rows_ = rows_to_nudge(settings_.rows == "evictable", n_prompt(), settings_.selector_options.n_sink,
+                              settings_.selector_options.window);
+  if (nudge_rows_.begin >= nudge_rows_.end) {
+    return fail(
+        fmt::format("{} tokens leave no row to nudge, expected more than {} (first {} and last {} are protected)",
+                    n_prompt(), settings_.selector_options.n_sink + settings_.selector_options.window,
+                    settings_.selector_options.n_sink, settings_.selector_options.window));
+  }
+  for (double fraction : settings_.curve_fractions) {
+    const auto rows = static_cast<int64_t>(std::floor(fraction * static_cast<double>(n_prompt()) + 1e-9));
+    const int64_t at_least = selector_->protected_rows().count() + 1;
+    if (rows < at_least) {
+      return fail(fmt::format("--curves {:g}% keeps {} of {} rows, expected at least {} (the protected rows and one)",
+                              fraction * 100, rows, n_prompt(), at_least));
+    }
+  }
+  return ok_status();
+}
+
+Status SampleProfiler::prefill_full() {
+  const std::vector<KvFormat> formats(static_cast<size_t>(config_.n_layer), settings_.kv_format);
+  keep_.resize(settings_.curve_fractions.size());
+  PrefillRequest request;
+  request.tokens = sample_.ids;
+  request.cache = &cache_;
+  request.formats = formats;
+  request.extra_rows = std::max<int64_t>(settings_.n_answer, static_cast<int64_t>(sample_.answer.size()));
+  request.n_chunk = n_chunk_;
+  request.window = settings_.selector_options.window;
+  if (!keep_.empty()) {
+    request.taps = selector_->needs();
+    request.on_layer = [&](int, LayerCache&, const LayerTaps& taps) -> Status {
+      const std::vector<float> scores = selector_->score(taps);
+      for (size_t f = 0; f < keep_.size(); ++f) {
+        const auto rows =
+            static_cast<int64_t>(std::floor(settings_.curve_fractions[f] * static_cast<double>(taps.n_rows) + 1e-9));
+        keep_[f].push_back(prune(scores, taps.n_rows, taps.n_head_kv, rows, selector_->protected_rows()));
+      }
+      return ok_status();
+    };
+  }
+  const int64_t before = n_done_;
+  request.on_progress = [&](int64_t done, int64_t) {
+    n_done_ = before + done;
+    if (on_progress_) on_progress_(n_done_, n_total_);
+  };
+  RKV_ASSIGN_OR_RETURN(last_logits_, prefill(forward_, request));
+  return ok_status();
+}
+
+// The answer, then one teacher-forced pass over it: reference distributions and the input of every layer. The pass has
+// the shape of the passes it is compared with, so that an unchanged cache has a KL of exactly 0.
+Status SampleProfiler::continue_full() {
+  const KvSnapshot after_prompt = cache_.snapshot();
+  answer_ = sample_.answer;
+  if (answer_.empty()) {
+    std::vector<float> logits = last_logits_;
+    const int32_t row = 0;
+    while (true) {
+      answer_.push_back(argmax(logits));
+      if (static_cast<int>(answer_.size()) == settings_.n_answer) break;
+      ForwardBatch batch;
+      batch.segments = {{&cache_, 1, n_prompt() + static_cast<int64_t>(answer_.size()) - 1}};
+      batch.layer_end = config_.n_layer;
+      batch.tokens = {&answer_.back(), 1};
+      batch.logits_of = {&row, 1};
+      batch.logits = &logits;
+      RKV_RETURN_IF_ERROR(forward_.run(batch));
+      advance(config_.n_layer);
+    }
+    RKV_RETURN_IF_ERROR(cache_.restore(after_prompt));
+  }
+
+  const std::vector<TensorSpec> specs(static_cast<size_t>(config_.n_layer),
+                                      TensorSpec{GGML_TYPE_F32, {config_.n_embd, n_fed(), 1, 1}});
+  RKV_ASSIGN_OR_RETURN(inputs_, forward_.scratch(specs));
+  std::vector<ggml_tensor*> inputs;
+  for (size_t il = 0; il < specs.size(); ++il) inputs.push_back(inputs_->tensor(il));
+  rows_.resize(static_cast<size_t>(n_fed()));
+  std::iota(rows_.begin(), rows_.end(), 0);
+  ForwardBatch batch;
+  batch.segments = {{&cache_, n_fed(), n_prompt()}};
+  batch.layer_end = config_.n_layer;
+  batch.tokens = std::span<const int32_t>(answer_).first(rows_.size());
+  batch.logits_of = rows_;
+  batch.logits = &reference_;
+  batch.layer_inputs = inputs;
+  RKV_RETURN_IF_ERROR(forward_.run(batch));
+  advance(config_.n_layer * n_fed());
+  return cache_.restore(after_prompt);
+}
+
+// Layers il.. over the answer, from the stored input of layer il; the KL to the reference. Rows written are forgotten.
+Result<double> SampleProfiler::continue_from(int il) {
+  std::vector<float> logits;
+  ForwardBatch batch;
+  batch.segments = {{&cache_, n_fed(), n_prompt()}};
+  batch.layer_begin = il;
+  batch.layer_end = config_.n_layer;
+  batch.hidden_in = inputs_->tensor(static_cast<size_t>(il));
+  batch.logits_of = rows_;
+  batch.logits = &logits;
+  RKV_RETURN_IF_ERROR(forward_.run(batch));
+  for (int layer = il; layer < config_.n_layer; ++layer) {
+    LayerCache& rows = cache_.layer(layer);
+    rows.truncate(rows.n_rows() - n_fed());
+  }
+  advance((config_.n_layer - il) * n_fed());
+  // Rounding can leave -1e-17 where nothing changed.
+  return std::max(0.0, mean_kl(reference_, logits, config_.n_vocab));
+}
+
+Result<double> SampleProfiler::sensitivity(int il, int repeat) {
+  LayerCache& layer = cache_.layer(il);
+  const std::vector<uint8_t> untouched = layer.read_v_bytes();
+  std::vector<float> v = layer.read_v();
+  nudge(v, config_.head_dim, layer.n_rows(), config_.n_head_kv, nudge_rows_, settings_.eps,
+        seed_from(settings_.seed, il, repeat));
+  layer.write_v(v);
+  Result<double> kl = continue_from(il);
+  if (kl.ok()) layer.write_v_bytes(untouched);
+  return kl;
+}
+
+Result<double> SampleProfiler::damage(int il, size_t fraction) {
+  LayerCache& layer = cache_.layer(il);
+  RKV_ASSIGN_OR_RETURN(LayerCache compressed, layer.gather(keep_[fraction][static_cast<size_t>(il)]));
+  std::swap(layer, compressed);
+  Result<double> kl = continue_from(il);
+  std::swap(layer, compressed);
+  return kl;
+}
+
+Result<ProfileSample> SampleProfiler::run() {
+  RKV_RETURN_IF_ERROR(check());
+  const int64_t n_layer = config_.n_layer;
+  const auto n_answer = sample_.answer.empty() ? settings_.n_answer : static_cast<int64_t>(sample_.answer.size());
+  const auto n_pass = settings_.n_repeat + static_cast<int64_t>(settings_.curve_fractions.size());
+  n_total_ = n_layer * n_prompt() + (sample_.answer.empty() ? n_layer * (n_answer - 1) : 0) + n_layer * (n_answer - 1) +
+             n_pass * n_layer * (n_layer + 1) / 2 * (n_answer - 1);
+  RKV_RETURN_IF_ERROR(prefill_full());
+  RKV_RETURN_IF_ERROR(continue_full());
+
+  ProfileSample result;
+  result.id = sample_.id;
+  result.content_hash = content_hash(sample_);
+  result.n_prompt = n_prompt();
+  result.n_answer = static_cast<int>(n_fed());
+  result.sensitivity.assign(static_cast<size_t>(settings_.n_repeat), {});
+  result.damage.assign(settings_.curve_fractions.size(), {});
+  for (int il = 0; il < config_.n_layer; ++il) {
+    for (int repeat = 0; repeat < settings_.n_repeat; ++repeat) {
+      RKV_ASSIGN_OR_RETURN(const double kl, sensitivity(il, repeat));
+      result.sensitivity[static_cast<size_t>(repeat)].push_back(kl);
+    }
+    for (size_t f = 0; f < settings_.curve_fractions.size(); ++f) {
+      RKV_ASSIGN_OR_RETURN(const double kl, damage(il, f));
+      result.damage[f].push_back(kl);
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string content_hash(const ProfilerSample& sample) {
+  Hasher hasher;
+  for (const auto* ids : {&sample.ids, &sample.answer}) {
+    const auto n = static_cast<uint64_t>(ids->size());
+    hasher.update(&n, sizeof(n));
+    hasher.update(ids->data(), ids->size() * sizeof(int32_t));
+  }
+  return hasher.digest();
+}
+
+Result<ProfileSample> profile_sample(Forward& forward, const ProfileSettings& settings, const ProfilerSample& sample,
+                                     int n_chunk, const std::function<void(int64_t, int64_t)>& on_progress,
+                                     int64_t& n_forward_tokens) {
+  SampleProfiler profiler(forward, settings, sample, n_chunk, on_progress);
+  Result<ProfileSample> result = profiler.run();
+  n_forward_tokens += profiler.n_forward_tokens();
+  return result;
+}
+
+}  // namespace ripplekv
