@@ -43,6 +43,9 @@ struct ModelConfig {
 
 enum class WeightsMode { kNative, kF32 };  // as in the file (mapped), or dequantised at load
 
+// Does this build have a GPU backend and this machine a device for it?
+bool gpu_available();
+
 struct ModelOptions {
   WeightsMode weights = WeightsMode::kNative;
   int n_gpu_layers = 0;  // last layers placed on the first GPU backend of this build; more than n_layer: the output too

@@ -57,11 +57,13 @@ Progress::~Progress() { finish(); }
 
 std::string Progress::line(int64_t done, double elapsed) const {
   if (total_ <= 0) return fmt::format("{}  {}  {}", label_, done, human_duration(elapsed));
-  const double fraction = std::clamp(static_cast<double>(done) / static_cast<double>(total_), 0.0, 1.0);
+  // In doubles: the counts are the caller's, and their differences may not fit.
+  const auto total = static_cast<double>(total_);
+  const double fraction = std::clamp(static_cast<double>(done) / total, 0.0, 1.0);
   std::string text = fmt::format("{} {:3}%", label_, static_cast<int>(fraction * 100));
-  const auto done_now = static_cast<double>(done - done_before_);
+  const double done_now = static_cast<double>(done) - static_cast<double>(done_before_);
   if (done_now > 0 && done < total_) {
-    text += fmt::format("  ETA {}", human_duration(elapsed / done_now * static_cast<double>(total_ - done)));
+    text += fmt::format("  ETA {}", human_duration(elapsed / done_now * (total - static_cast<double>(done))));
   }
   return text;
 }

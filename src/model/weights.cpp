@@ -23,6 +23,11 @@ bool is_weight_type(ggml_type type) {
   return traits->blck_size > 0 && traits->to_float != nullptr;
 }
 
+ggml_backend_dev_t gpu_device() {
+  ggml_backend_dev_t gpu = ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_GPU);
+  return gpu != nullptr ? gpu : ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_IGPU);
+}
+
 std::string shape_text(std::span<const int64_t> shape) {
   std::string text = "[";
   for (size_t i = 0; i < shape.size(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(shape[i]);
@@ -31,6 +36,8 @@ std::string shape_text(std::span<const int64_t> shape) {
 
 }  // namespace
 
+bool gpu_available() { return gpu_device() != nullptr; }
+
 Result<std::unique_ptr<WeightStore>> WeightStore::create(std::unique_ptr<GgufFile> file, const ModelOptions& options,
                                                          int n_layer) {
   std::unique_ptr<WeightStore> store(new WeightStore());
@@ -38,8 +45,7 @@ Result<std::unique_ptr<WeightStore>> WeightStore::create(std::unique_ptr<GgufFil
   store->options_ = options;
   store->n_layer_ = n_layer;
   if (options.n_gpu_layers > 0) {
-    ggml_backend_dev_t gpu = ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_GPU);
-    if (gpu == nullptr) gpu = ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_IGPU);
+    ggml_backend_dev_t gpu = gpu_device();
     if (gpu == nullptr) {
       return unsupported(
           fmt::format("--n-gpu-layers {}: this build has no GPU backend; build with e.g. -DGGML_CUDA=ON or "

@@ -175,6 +175,25 @@ TEST(Random, GaussianDistribution) {
   EXPECT_LT(x.back(), 7);
 }
 
+// Draws beyond the last layer come from other code: how many there are, and how far beyond on average.
+TEST(Random, GaussianTail) {
+  constexpr double kTail = 3.6541528853610088;
+  constexpr int kN = 20000000;
+  const double probability = std::erfc(kTail / std::sqrt(2.0));  // both sides
+  const double density = std::sqrt(2 / std::acos(-1.0)) * std::exp(-kTail * kTail / 2);
+  Random random(15);
+  int n_tail = 0;
+  double beyond = 0;
+  for (int i = 0; i < kN; ++i) {
+    const double x = std::abs(random.gaussian());
+    if (x <= kTail) continue;
+    ++n_tail;
+    beyond += x - kTail;
+  }
+  EXPECT_NEAR(n_tail, probability * kN, 5 * std::sqrt(probability * kN));
+  EXPECT_NEAR(beyond / n_tail, density / probability - kTail, 5 * 0.25 / std::sqrt(n_tail));  // sd below 0.25
+}
+
 TEST(Random, SameBitsEverywhere) {
   Random random(seed_from(2026, 1));
   std::vector<double> x(1000000);

@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: 2026 RippleKV contributors
+// SPDX-License-Identifier: MIT
+//
+// ripplekv allocate: a profile and a global budget -> rows per layer.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/places.h"
+#include "cli/setup.h"
+#include "engine/policy.h"
+
+namespace ripplekv {
+namespace {
+
+// The model's shape where it is needed and can be had: bytes need it, the model's id is otherwise the profile's.
+struct Subject {
+  ModelId id;
+  std::shared_ptr<const Model> model;  // null if only the profile was read
+  std::optional<Profile> profile;
+};
+
+Result<Subject> find_subject(const AllocateArgs& args) {
+  Subject subject;
+  const bool needs_profile = args.allocator.name == "ripple";
+  const bool needs_model = !args.model.empty() || args.allocator.profile_file.empty() || !needs_profile ||
+                           args.budget.kind == KvBudget::Kind::kBytes;
+  if (needs_model) {
+    RKV_ASSIGN_OR_RETURN(const std::string path, model_path_or_default(args.model));
+    RKV_ASSIGN_OR_RETURN(subject.model, Model::load(path));
+    subject.id = subject.model->id();
+    if (needs_profile) {
+      RKV_ASSIGN_OR_RETURN(subject.profile, find_profile(args.allocator.profile_file, subject.id));
+    }
+    return subject;
+  }
+  RKV_ASSIGN_OR_RETURN(subject.profile, read_profile(args.allocator.profile_file));
+  subject.id = subject.profile->model;
+  return subject;
+}
+
+}  // namespace
+
+Status cmd_allocate(const AllocateArgs& args) {
+  RKV_ASSIGN_OR_RETURN(const Subject subject, find_subject(args));
+  Policy policy;
+  policy.budget = args.budget;
+  policy.allocator = args.allocator.name;
+  policy.ripple = args.allocator.ripple;
+  policy.pyramid = args.allocator.pyramid;
+  policy.selector = args.selector.name;
+  policy.selector_options = args.selector.options;
+  policy.kv_format = args.type.format();
+  RKV_ASSIGN_OR_RETURN(const Budgets budgets,
+                       make_budgets(subject.id, policy, subject.profile ? &*subject.profile : nullptr));
+  ModelConfig config;
+  config.n_layer = subject.id.n_layer;
+  if (subject.model) config = subject.model->config();
+  RKV_ASSIGN_OR_RETURN(const CachePlan plan, plan_cache(budgets, config, args.n_prompt));
+  if (!args.output_file.empty()) {
+    RKV_RETURN_IF_ERROR(make_folder_of(args.output_file));
+    RKV_RETURN_IF_ERROR(write_budgets(budgets, args.output_file));
+  }
+  const double kept = static_cast<double>(plan.total_rows()) / static_cast<double>(args.n_prompt * config.n_layer);
+  if (args.output.json) {
+    const nlohmann::ordered_json json = {{"allocator", budgets.allocator},  {"kv_budget", budgets.budget.to_string()},
+                                         {"tokens", args.n_prompt},         {"rows", plan.rows},
+                                         {"total_rows", plan.total_rows()}, {"kept_fraction", kept},
+                                         {"output", args.output_file}};
+    fmt::print("{}\n", json.dump(2));
+    return ok_status();
+  }
+  const int64_t top = *std::max_element(plan.rows.begin(), plan.rows.end());
+  fmt::print("{:>5}  {:>8}  {:>7}\n", "layer", "rows", "kept");
+  for (size_t il = 0; il < plan.rows.size(); ++il) {
+    const auto rows = plan.rows[il];
+    fmt::print("{:>5}  {:>8}  {:>6.1f}%  {}\n", il, rows,
+               100.0 * static_cast<double>(rows) / static_cast<double>(args.n_prompt),
+               std::string(static_cast<size_t>(40 * rows / top), '#'));
+  }
+  fmt::print("{:>5}  {:>8}  {:>6.1f}%  of a prompt of {} tokens, {} with budget {}\n", "all", plan.total_rows(),
+             100.0 * kept, args.n_prompt, budgets.allocator, budgets.budget.to_string());
+  if (!args.output_file.empty()) fmt::print("written to {}\n", args.output_file);
+  return ok_status();
+}
+
+}  // namespace ripplekv

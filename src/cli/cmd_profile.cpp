@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: 2026 RippleKV contributors
+// SPDX-License-Identifier: MIT
+//
+// ripplekv profile: measure a model's layers, once.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/interrupt.h"
+#include "cli/places.h"
+#include "cli/setup.h"
+
+namespace ripplekv {
+namespace {
+
+void print_table(const Profile& profile) {
+  const auto sensitivity = sensitivity_of(profile);
+  std::vector<std::vector<LayerStatistic>> damage;
+  for (size_t f = 0; f < profile.settings.curve_fractions.size(); ++f) damage.push_back(damage_of(profile, f));
+  double top = 0;
+  for (const auto& layer : sensitivity) top = std::max(top, layer.mean);
+  std::string head = fmt::format("{:>5}  {:>11}  {:>9}", "layer", "sensitivity", "+-");
+  for (double f : profile.settings.curve_fractions) head += fmt::format("  {:>10}", fmt::format("at {:g}%", f * 100));
+  fmt::print("{}\n", head);
+  for (size_t il = 0; il < sensitivity.size(); ++il) {
+    std::string line =
+        fmt::format("{:>5}  {:>11.3e}  {:>9.1e}", il, sensitivity[il].mean, sensitivity[il].standard_error);
+    for (const auto& curve : damage) line += fmt::format("  {:>10.3e}", curve[il].mean);
+    const auto width = top > 0 ? static_cast<size_t>(30 * sensitivity[il].mean / top + 0.5) : 0;
+    fmt::print("{}  {}\n", line, std::string(width, '#'));
+  }
+}
+
+}  // namespace
+
+Status cmd_profile(const ProfileArgs& args) {
+  RKV_ASSIGN_OR_RETURN(const auto model, load_model(args.model));
+  RKV_ASSIGN_OR_RETURN(const auto engine, make_engine(model, args.model));
+  engine->set_cancel(interrupt_flag());
+  ProfileSettings settings = args.settings;
+  const auto slash = args.calibration.find_last_of('/');
+  settings.calibration = args.calibration.empty() ? "builtin" : args.calibration.substr(slash + 1);
+  settings.max_tokens = std::min(settings.max_tokens, context_limit(args.model, model->config()) - settings.n_answer);
+  const std::string path = args.output_file.empty() ? profile_path(model->id().fingerprint) : args.output_file;
+  RKV_ASSIGN_OR_RETURN(const Profile profile,
+                       profile_with_progress(*engine, settings, args.calibration, args.n_sample, path, args.fresh));
+  if (args.output.json) {
+    nlohmann::ordered_json json = {{"path", path},
+                                   {"samples", profile.samples.size()},
+                                   {"seconds", profile.seconds},
+                                   {"forward_tokens", profile.n_forward_tokens},
+                                   {"sensitivity", nlohmann::json::array()}};
+    for (const auto& layer : sensitivity_of(profile)) {
+      json["sensitivity"].push_back({{"mean", layer.mean}, {"standard_error", layer.standard_error}});
+    }
+    fmt::print("{}\n", json.dump(2));
+    return ok_status();
+  }
+  print_table(profile);
+  fmt::print("{} samples in {}, {} layer-tokens; written to {}\n", profile.samples.size(),
+             human_duration(profile.seconds), profile.n_forward_tokens, path);
+  return ok_status();
+}
+
+}  // namespace ripplekv

@@ -1,0 +1,191 @@
+// SPDX-FileCopyrightText: 2026 RippleKV contributors
+// SPDX-License-Identifier: MIT
+//
+// ripplekv run: answer one prompt.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "base/progress.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/interrupt.h"
+#include "cli/places.h"
+#include "cli/setup.h"
+#include "engine/generate.h"
+#include "engine/prompt.h"
+#include "model/vocab.h"
+
+namespace ripplekv {
+namespace {
+
+Result<std::vector<int32_t>> prompt_tokens(const Model& model, const PromptArgs& args) {
+  std::string text;
+  if (args.prompt) {
+    text = *args.prompt;
+  } else {
+    RKV_ASSIGN_OR_RETURN(text, read_text(args.file.empty() ? "-" : args.file));
+  }
+  if (args.raw) {
+    auto tokens = model.vocab().tokenize(text, /*add_special=*/true, /*parse_special=*/true);
+    if (tokens.empty()) return invalid_argument("prompt: 0 tokens, expected at least 1");
+    return tokens;
+  }
+  if (text.empty()) return invalid_argument("prompt: 0 bytes, expected some text");
+  RKV_ASSIGN_OR_RETURN(const ChatTemplate chat, model_chat_template(model));
+  std::vector<ChatMessage> messages;
+  if (!args.system_prompt.empty()) messages.push_back({"system", args.system_prompt});
+  messages.push_back({"user", text});
+  return chat_tokens(model, chat, messages);
+}
+
+Status check_context(int64_t n_prompt, const SamplingArgs& sampling, int64_t n_ctx) {
+  const int64_t n_answer = std::max<int64_t>(1, sampling.n_predict);
+  if (n_prompt + n_answer > n_ctx) {
+    return resource_exhausted(
+        fmt::format("prompt: {} tokens and {} for the answer, the context holds {}; --ctx-size raises it", n_prompt,
+                    n_answer, n_ctx));
+  }
+  return ok_status();
+}
+
+void print_receipt(const Receipt& receipt) {
+  print_to_stderr(fmt::format("{:>5}  {:>8}  {:>8}  {:>9}  {:>10}  {:>8}  {:>8}  {:>8}", "layer", "planned", "held",
+                              "format", "payload", "scales", "padding", "index"));
+  for (size_t il = 0; il < receipt.lines.size(); ++il) {
+    const ReceiptLine& line = receipt.lines[il];
+    print_to_stderr(fmt::format("{:>5}  {:>8}  {:>8}  {:>9}  {:>10}  {:>8}  {:>8}  {:>8}", il, line.rows_planned,
+                                line.rows_held,
+                                fmt::format("{}/{}", to_string(line.format.k), to_string(line.format.v)),
+                                line.bytes.payload, line.bytes.scales, line.bytes.padding, line.bytes.index));
+  }
+  print_to_stderr(fmt::format("peak of the cache during prefill: {} planned, {} held",
+                              human_bytes(receipt.kv_peak_planned), human_bytes(receipt.kv_peak_held)));
+}
+
+nlohmann::ordered_json receipt_json(const Receipt& receipt) {
+  nlohmann::ordered_json lines = nlohmann::json::array();
+  for (const ReceiptLine& line : receipt.lines) {
+    lines.push_back({{"rows_planned", line.rows_planned},
+                     {"rows_held", line.rows_held},
+                     {"k", to_string(line.format.k)},
+                     {"v", to_string(line.format.v)},
+                     {"payload", line.bytes.payload},
+                     {"scales", line.bytes.scales},
+                     {"padding", line.bytes.padding},
+                     {"index", line.bytes.index}});
+  }
+  return lines;
+}
+
+double per_second(int64_t n, double seconds) { return seconds > 0 ? static_cast<double>(n) / seconds : 0; }
+
+}  // namespace
+
+Status cmd_run(const RunArgs& args) {
+  RKV_ASSIGN_OR_RETURN(const auto model, load_model(args.model));
+  RKV_ASSIGN_OR_RETURN(const std::vector<int32_t> prompt, prompt_tokens(*model, args.prompt));
+  const auto n_prompt = static_cast<int64_t>(prompt.size());
+  const int64_t n_ctx = context_limit(args.model, model->config());
+  RKV_RETURN_IF_ERROR(check_context(n_prompt, args.sampling, n_ctx));
+  RKV_ASSIGN_OR_RETURN(const auto engine, make_engine(model, args.model));
+  engine->set_cancel(interrupt_flag());
+
+  if (args.auto_profile) {
+    RKV_ASSIGN_OR_RETURN(const auto found, find_profile(args.kv.allocator.profile_file, model->id()));
+    if (!found || !found->complete()) {
+      ProfileSettings settings;
+      settings.calibration = "builtin";
+      settings.weights = args.model.weights;
+      settings.max_tokens = std::min(settings.max_tokens, model->config().n_ctx_train - settings.n_answer);
+      const std::string path = args.kv.allocator.profile_file.empty() ? profile_path(model->id().fingerprint)
+                                                                      : args.kv.allocator.profile_file;
+      RKV_ASSIGN_OR_RETURN(const Profile profile, profile_with_progress(*engine, settings, "", 8, path, false));
+      print_to_stderr(fmt::format("profiled in {}", human_duration(profile.seconds)));
+    }
+  }
+  std::string note;
+  RKV_ASSIGN_OR_RETURN(const auto budgets, resolve_budgets(args.kv, model->id(), note));
+  if (!note.empty()) print_to_stderr("note: " + note);
+  CachePlan plan = plan_full(model->config(), n_prompt, args.kv.type.format());
+  if (budgets) {
+    RKV_ASSIGN_OR_RETURN(plan, plan_cache(*budgets, model->config(), n_prompt));
+  }
+
+  PrefillOptions prefill_options;
+  prefill_options.extra_rows = std::min<int64_t>(std::max<int64_t>(0, args.sampling.n_predict), n_ctx - n_prompt);
+  const auto begin = std::chrono::steady_clock::now();
+  Result<Sequence> prefilled = [&] {
+    Progress progress("prefill", n_prompt * model->config().n_layer);
+    prefill_options.on_progress = [&](int64_t done, int64_t) { progress.update(done); };
+    return engine->prefill(prompt, plan, prefill_options);
+  }();
+  if (!prefilled.ok()) return prefilled.status();
+  Sequence sequence = std::move(*prefilled);
+  const double prefill_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  if (args.kv.decode_slack) RKV_RETURN_IF_ERROR(engine->limit_decode(sequence, *args.kv.decode_slack));
+
+  GenerateOptions options;
+  options.sampling.n_vocab = model->config().n_vocab;
+  options.sampling.seed = args.sampling.seed.value_or(std::random_device()());
+  options.sampling.temperature = args.sampling.temperature;
+  options.sampling.top_k = args.sampling.top_k;
+  options.sampling.top_p = args.sampling.top_p;
+  options.sampling.min_p = args.sampling.min_p;
+  options.sampling.repeat_penalty = args.sampling.repeat_penalty;
+  options.sampling.repeat_last_n = args.sampling.repeat_last_n;
+  options.n_predict = args.sampling.n_predict;
+  options.n_ctx = n_ctx;
+  options.stop = args.prompt.stop;
+  const auto stream = [&](std::string_view text) {
+    if (args.output.json) return;
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    std::fflush(stdout);
+  };
+  const Result<Generated> generated = generate(*engine, sequence, prompt, options, stream);
+  if (!args.output.json) std::fputs("\n", stdout);
+  if (!generated.ok()) return generated.status();
+
+  const LayerBytes held = sequence.cache.bytes();
+  int64_t full = 0;
+  for (const KvFormat& format : plan.format) {
+    full += sequence.cache.n_pos() * (bytes_per_row(model->config().layer_shape(), format) -
+                                      static_cast<int64_t>(sizeof(int32_t)) * model->config().n_head_kv);
+  }
+  const double prefill_speed = per_second(n_prompt, prefill_seconds);
+  const double decode_speed = per_second(generated->n_decoded, generated->seconds);
+  if (args.output.json) {
+    const nlohmann::ordered_json json = {{"text", generated->text},
+                                         {"ids", generated->ids},
+                                         {"stopped_by", generated->stopped_by},
+                                         {"prompt_ids", prompt},
+                                         {"model", model->id().name},
+                                         {"selector", plan.selector},
+                                         {"allocator", budgets ? budgets->allocator : "full"},
+                                         {"kv_budget", budgets ? budgets->budget.to_string() : "full"},
+                                         {"rows", plan.rows},
+                                         {"kv_bytes_held", held.total()},
+                                         {"kv_bytes_full", full},
+                                         {"kv_bytes_peak", sequence.receipt.kv_peak_held},
+                                         {"kv_bytes_peak_planned", sequence.receipt.kv_peak_planned},
+                                         {"prefill_seconds", prefill_seconds},
+                                         {"prefill_tokens_per_second", prefill_speed},
+                                         {"decode_tokens", generated->n_decoded},
+                                         {"decode_seconds", generated->seconds},
+                                         {"decode_tokens_per_second", decode_speed},
+                                         {"receipt", receipt_json(sequence.receipt)}};
+    fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  }
+  if (args.output.receipt) print_receipt(sequence.receipt);
+  print_to_stderr(
+      fmt::format("prefill {} tokens, {:.1f} tokens/s | decode {} tokens, {:.1f} tokens/s | KV {} held, {} full "
+                  "({:.1f}%)",
+                  n_prompt, prefill_speed, generated->n_decoded, decode_speed, human_bytes(held.total()),
+                  human_bytes(full), 100.0 * static_cast<double>(held.total()) / static_cast<double>(full)));
+  return ok_status();
+}
+
+}  // namespace ripplekv

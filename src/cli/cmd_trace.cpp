@@ -1,0 +1,135 @@
+// SPDX-FileCopyrightText: 2026 RippleKV contributors
+// SPDX-License-Identifier: MIT
+//
+// ripplekv trace: which rows were kept, and what that did.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/atomic_file.h"
+#include "base/json_file.h"
+#include "base/progress.h"
+#include "cli/commands.h"
+#include "cli/interrupt.h"
+#include "cli/places.h"
+#include "cli/setup.h"
+#include "engine/trace.h"
+#include "engine/trace_html.h"
+#include "model/vocab.h"
+
+namespace ripplekv {
+namespace {
+
+struct TraceInput {
+  std::vector<int32_t> ids;
+  std::vector<int32_t> answer;
+};
+
+Result<std::vector<int32_t>> ids_of(const nlohmann::json& json, const char* key, const std::string& where) {
+  std::vector<int32_t> ids;
+  if (!json.contains(key)) return ids;
+  const auto fail = [&](const std::string& what) {
+    return invalid_argument(fmt::format("{}: key '{}': {}, expected a list of token ids", where, key, what));
+  };
+  if (!json[key].is_array()) return fail(fmt::format("got {}", json[key].type_name()));
+  for (const auto& item : json[key]) {
+    if (!item.is_number_integer()) return fail(fmt::format("got {} in it", item.type_name()));
+    const auto id = item.is_number_unsigned() && item.get<uint64_t>() > INT32_MAX ? -1 : item.get<int64_t>();
+    if (id < 0 || id > INT32_MAX) return fail("got a number outside 0 to 2^31 - 1");
+    ids.push_back(static_cast<int32_t>(id));
+  }
+  return ids;
+}
+
+// {"ids": [...], "answer": [...]} or {"text": "..."}; anything that does not begin with '{' is text.
+Result<TraceInput> read_input(const Model& model, const std::string& path) {
+  RKV_ASSIGN_OR_RETURN(const std::string text, read_text(path));
+  TraceInput input;
+  const auto first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string::npos || text[first] != '{') {
+    input.ids = model.vocab().tokenize(text, true, true);
+    return input;
+  }
+  RKV_ASSIGN_OR_RETURN(const nlohmann::json json, parse_json(text, path));
+  RKV_ASSIGN_OR_RETURN(input.ids, ids_of(json, "ids", path));
+  RKV_ASSIGN_OR_RETURN(input.answer, ids_of(json, "answer", path));
+  if (!json.contains("ids")) {
+    if (!json.contains("text") || !json["text"].is_string()) {
+      return invalid_argument(fmt::format("{}: expected a key 'ids' (token ids) or 'text'", path));
+    }
+    input.ids = model.vocab().tokenize(json["text"].get<std::string>(), true, true);
+  }
+  return input;
+}
+
+}  // namespace
+
+Status cmd_trace(const TraceArgs& args) {
+  RKV_ASSIGN_OR_RETURN(const auto model, load_model(args.model));
+  RKV_ASSIGN_OR_RETURN(const TraceInput input, read_input(*model, args.input_file));
+  const auto n_prompt = static_cast<int64_t>(input.ids.size());
+  const int64_t n_ctx = context_limit(args.model, model->config());
+  if (n_prompt + static_cast<int64_t>(input.answer.size()) > n_ctx) {
+    return resource_exhausted(
+        fmt::format("input: {} tokens and {} of the answer, the context holds {}; --ctx-size raises it", n_prompt,
+                    input.answer.size(), n_ctx));
+  }
+  std::string note;
+  RKV_ASSIGN_OR_RETURN(const auto budgets, resolve_budgets(args.kv, model->id(), note));
+  if (!note.empty()) print_to_stderr("note: " + note);
+  CachePlan plan = plan_full(model->config(), n_prompt, args.kv.type.format());
+  if (budgets) {
+    RKV_ASSIGN_OR_RETURN(plan, plan_cache(*budgets, model->config(), n_prompt));
+  }
+  RKV_ASSIGN_OR_RETURN(const auto engine, make_engine(model, args.model));
+  engine->set_cancel(interrupt_flag());
+  Progress progress("tracing", n_prompt * model->config().n_layer);
+  RKV_ASSIGN_OR_RETURN(const Trace trace, trace_prompt(*engine, input.ids, input.answer, plan,
+                                                       [&](int64_t done, int64_t) { progress.update(done); }));
+  progress.finish();
+
+  const std::string allocator = budgets ? budgets->allocator : "full";
+  const std::string budget = budgets ? budgets->budget.to_string() : "full";
+  nlohmann::ordered_json json = {{"model", model->id().name}, {"fingerprint", model->id().fingerprint},
+                                 {"selector", plan.selector}, {"allocator", allocator},
+                                 {"kv_budget", budget},       {"n_prompt", n_prompt},
+                                 {"rows", plan.rows},         {"next_token_top10", trace.next_token_top10}};
+  if (!input.answer.empty()) {
+    json["answer_nll"] = trace.answer_nll;
+    json["answer_nll_mean_full"] = trace.nll_full;
+    json["kl"] = trace.kl;
+    json["top1"] = trace.top1;
+  }
+  json["kept"] = trace.kept;
+  const std::string text = json.dump() + "\n";
+  if (args.output_file.empty()) {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+  } else {
+    RKV_RETURN_IF_ERROR(make_folder_of(args.output_file));
+    RKV_RETURN_IF_ERROR(write_file_atomically(args.output_file, text));
+  }
+  if (args.html_file.empty()) return ok_status();
+
+  const Vocab& vocab = model->vocab();
+  TraceView view;
+  view.model = model->id().name;
+  view.selector = plan.selector;
+  view.allocator = allocator;
+  view.budget = budget;
+  for (int32_t id : input.ids) view.tokens.push_back(vocab.piece(id, /*special=*/true));
+  view.kept = trace.kept;
+  for (const auto& [id, log_p] : trace.next_token_top10)
+    view.next_token_top10.emplace_back(vocab.piece(id, true), log_p);
+  if (!input.answer.empty()) {
+    TraceAnswer answer;
+    for (int32_t id : input.answer) answer.tokens.push_back(vocab.piece(id, true));
+    answer.nll = trace.answer_nll;
+    answer.kl_mean = trace.kl;
+    answer.top1_agreement = trace.top1;
+    view.answer = std::move(answer);
+  }
+  RKV_RETURN_IF_ERROR(make_folder_of(args.html_file));
+  return write_file_atomically(args.html_file, trace_html(view));
+}
+
+}  // namespace ripplekv

@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: 2026 RippleKV contributors
+// SPDX-License-Identifier: MIT
+//
+// Where things lie that the user did not name: the cache folder, the default model, profiles by fingerprint. The only
+// file that reads the environment (RIPPLEKV_CACHE_DIR, XDG_CACHE_HOME, HOME).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ripplekv/status.h"
+
+namespace ripplekv {
+
+std::string cache_dir();
+// The path given, or the default model's. kNotFound: says how to fetch it.
+Result<std::string> model_path_or_default(const std::string& given);
+std::string profile_path(const std::string& fingerprint);  // may not be there
+std::vector<std::string> models_in_cache();                // paths, sorted
+std::vector<std::string> profiles_in_cache();              // paths, sorted
+Status make_folder_of(const std::string& path);            // the folder a file will be written to
+
+}  // namespace ripplekv

@@ -1,0 +1,166 @@
+// SPDX-FileCopyrightText: 2026 RippleKV contributors
+// SPDX-License-Identifier: MIT
+//
+#include "cli/setup.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+
+#include "base/atomic_file.h"
+#include "base/progress.h"
+#include "base/text.h"
+#include "cli/places.h"
+#include "engine/policy.h"
+#include "engine/profile_run.h"
+#include "engine/prompt.h"
+#include "profiling/calibration_builtin.h"
+
+namespace ripplekv {
+namespace {
+
+constexpr int64_t kTextBytesMax = int64_t{1} << 30;
+
+Result<std::string> read_standard_input() {
+  std::string text;
+  char buffer[65536];
+  while (const size_t n = std::fread(buffer, 1, sizeof(buffer), stdin)) {
+    text.append(buffer, n);
+    if (static_cast<int64_t>(text.size()) > kTextBytesMax) {
+      return resource_exhausted("standard input: over 1 GiB, expected a prompt");
+    }
+  }
+  if (std::ferror(stdin) != 0) return io_error("standard input: cannot be read");
+  return text;
+}
+
+}  // namespace
+
+void print_to_stderr(const std::string& line) { std::fputs((line + "\n").c_str(), stderr); }
+
+Result<std::shared_ptr<const Model>> load_model(const ModelArgs& args) {
+  RKV_ASSIGN_OR_RETURN(const std::string path, model_path_or_default(args.path));
+  if (args.path.empty()) print_to_stderr(fmt::format("model: {} (the default; -m names another)", path));
+  ModelOptions options;
+  options.weights = args.weights == "f32" ? WeightsMode::kF32 : WeightsMode::kNative;
+  options.n_gpu_layers =
+      args.n_gpu_layers != kGpuLayersAuto ? args.n_gpu_layers : (gpu_available() ? kGpuLayersAll : 0);
+  return Model::load(path, options);
+}
+
+Result<std::unique_ptr<Engine>> make_engine(std::shared_ptr<const Model> model, const ModelArgs& args) {
+  return Engine::create(std::move(model), {.n_threads = args.n_threads, .n_chunk = args.n_ubatch});
+}
+
+int64_t context_limit(const ModelArgs& args, const ModelConfig& config) {
+  if (args.n_ctx == 0) return config.n_ctx_train;
+  if (args.n_ctx > config.n_ctx_train) {
+    print_to_stderr(fmt::format("warning: --ctx-size {} goes beyond the {} tokens the model was trained for",
+                                args.n_ctx, config.n_ctx_train));
+  }
+  return args.n_ctx;
+}
+
+Result<std::optional<Profile>> find_profile(const std::string& named, const ModelId& model) {
+  std::string path = named;
+  if (named.empty()) {
+    path = profile_path(model.fingerprint);
+    std::error_code ignored;
+    if (!std::filesystem::exists(path, ignored)) return std::optional<Profile>();
+  }
+  RKV_ASSIGN_OR_RETURN(Profile profile, read_profile(path));
+  RKV_RETURN_IF_ERROR(check_model(profile.model, model, fmt::format("profile '{}'", path)));
+  return std::optional<Profile>(std::move(profile));
+}
+
+Result<std::optional<Budgets>> resolve_budgets(const KvArgs& args, const ModelId& model, std::string& note) {
+  std::optional<Budgets> budgets;
+  if (!args.budget_file.empty()) {
+    RKV_ASSIGN_OR_RETURN(budgets, read_budgets(args.budget_file));
+    RKV_RETURN_IF_ERROR(check_model(budgets->model, model, fmt::format("budgets '{}'", args.budget_file)));
+    for (KvFormat& format : budgets->kv_format) {
+      format.k = args.type.k.value_or(format.k);
+      format.v = args.type.v.value_or(format.v);
+    }
+    return budgets;
+  }
+  if (!args.budget) return budgets;
+  Policy policy;
+  policy.budget = *args.budget;
+  policy.allocator = args.allocator.name;
+  policy.ripple = args.allocator.ripple;
+  policy.pyramid = args.allocator.pyramid;
+  policy.selector = args.selector.name;
+  policy.selector_options = args.selector.options;
+  policy.kv_format = args.type.format();
+  std::optional<Profile> profile;
+  if (policy.allocator.empty() || policy.allocator == "ripple") {
+    RKV_ASSIGN_OR_RETURN(profile, find_profile(args.allocator.profile_file, model));
+  }
+  if (policy.allocator.empty()) {
+    policy.allocator = profile ? "ripple" : "uniform";
+    if (!profile) {
+      note =
+          "no profile of this model: every layer gets the same budget; 'ripplekv profile' (or --auto-profile) measures "
+          "one";
+    }
+  }
+  if (profile && !profile->complete()) {
+    note = fmt::format("the profile is unfinished ({} of {} samples); 'ripplekv profile' goes on with it",
+                       profile->samples.size(), profile->n_sample_planned);
+  }
+  RKV_ASSIGN_OR_RETURN(budgets, make_budgets(model, policy, profile ? &*profile : nullptr));
+  return budgets;
+}
+
+Result<std::string> read_text(const std::string& path) {
+  RKV_ASSIGN_OR_RETURN(std::string text, path == "-" ? read_standard_input() : read_file(path, kTextBytesMax));
+  if (const auto byte = first_invalid_utf8(text)) {
+    return invalid_argument(
+        fmt::format("{}: not UTF-8 at byte {}", path == "-" ? "standard input" : "'" + path + "'", *byte));
+  }
+  return text;
+}
+
+Result<Profile> profile_with_progress(Engine& engine, const ProfileSettings& settings, const std::string& calibration,
+                                      int n_sample, const std::string& path, bool fresh) {
+  const Model& model = engine.model();
+  std::vector<CalibrationSample> texts;
+  if (calibration.empty()) {
+    texts = builtin_calibration(n_sample, settings.seed, settings.max_tokens);
+  } else {
+    RKV_ASSIGN_OR_RETURN(texts, read_calibration(calibration, n_sample));
+  }
+  auto chat = model_chat_template(model);
+  if (!chat.ok() && chat.status().code() != StatusCode::kNotFound) return chat.status();
+  std::vector<ProfilerSample> samples;
+  for (const CalibrationSample& text : texts) {
+    RKV_ASSIGN_OR_RETURN(ProfilerSample sample,
+                         tokenize_sample(model, chat.ok() ? &*chat : nullptr, text, settings.max_tokens));
+    samples.push_back(std::move(sample));
+  }
+  RKV_RETURN_IF_ERROR(make_folder_of(path));
+  constexpr double kUnits = 10000;  // the progress line counts whole units
+  std::optional<Progress> progress;
+  ProfileRunOptions options;
+  options.path = path;
+  options.fresh = fresh;
+  options.on_progress = [&](double done, double total) {
+    const auto units = static_cast<int64_t>(done * kUnits);
+    if (!progress) {
+      progress.emplace("profiling", static_cast<int64_t>(total * kUnits),
+                       static_cast<int64_t>(std::floor(done)) * static_cast<int64_t>(kUnits));
+    }
+    progress->update(units);
+  };
+  Result<Profile> profile = run_profile(engine, settings, samples, options);
+  if (progress) progress->finish();
+  if (!profile.ok() && profile.status().code() == StatusCode::kCancelled) {
+    return cancelled(fmt::format("interrupted; what is measured is in '{}', the same command goes on", path));
+  }
+  return profile;
+}
+
+}  // namespace ripplekv

@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: 2026 RippleKV contributors
+// SPDX-License-Identifier: MIT
+//
+// What several commands do first: load the model, make the engine, find the profile, turn flags into a cache policy.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cli/args.h"
+#include "ripplekv/engine.h"
+#include "ripplekv/model.h"
+
+namespace ripplekv {
+
+// Loads the model named, or the default one; says which on stderr if it was not named.
+Result<std::shared_ptr<const Model>> load_model(const ModelArgs& args);
+Result<std::unique_ptr<Engine>> make_engine(std::shared_ptr<const Model> model, const ModelArgs& args);
+
+// Most positions of prompt and answer: -c, or the trained length. Warns on stderr where -c goes beyond that.
+int64_t context_limit(const ModelArgs& args, const ModelConfig& config);
+
+// The profile named, or the one in the cache folder under the model's fingerprint; nullopt if there is none there.
+Result<std::optional<Profile>> find_profile(const std::string& named, const ModelId& model);
+
+// Nullopt: no budget was asked for, the cache stays full. `note` receives a sentence the user should see (e.g. that
+// budgets are uniform for want of a profile), or "".
+Result<std::optional<Budgets>> resolve_budgets(const KvArgs& args, const ModelId& model, std::string& note);
+
+// Whole text of a prompt or input file ("-": standard input). Errors: not there, not UTF-8 (byte named), over 1 GiB.
+Result<std::string> read_text(const std::string& path);
+
+// Profiles into the cache folder's (or the named) artefact, with a progress line.
+Result<Profile> profile_with_progress(Engine& engine, const ProfileSettings& settings, const std::string& calibration,
+                                      int n_sample, const std::string& path, bool fresh);
+
+void print_to_stderr(const std::string& line);
+
+}  // namespace ripplekv

@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: 2026 RippleKV contributors
+// SPDX-License-Identifier: MIT
+//
+#include "engine/policy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace ripplekv {
+
+Result<Budgets> make_budgets(const ModelId& model, const Policy& policy, const Profile* profile) {
+  Budgets budgets;
+  budgets.model = model;
+  budgets.allocator = policy.allocator;
+  budgets.budget = policy.budget;
+  budgets.selector = policy.selector;
+  budgets.selector_options = policy.selector_options;
+  budgets.kv_format.assign(static_cast<size_t>(model.n_layer), policy.kv_format);
+  nlohmann::json settings = nlohmann::json::object();
+  if (policy.allocator == "uniform") {
+    budgets.weights = uniform_weights(model.n_layer);
+  } else if (policy.allocator == "pyramid") {
+    PyramidOptions options = policy.pyramid;
+    options.window = policy.selector_options.window;
+    RKV_ASSIGN_OR_RETURN(budgets.weights, pyramid_weights(model.n_layer, options));
+    settings["beta"] = options.beta;
+  } else if (policy.allocator == "ripple") {
+    if (profile == nullptr) {
+      return not_found(
+          "allocator 'ripple' needs a profile: make one with 'ripplekv profile', or name it with --profile");
+    }
+    RKV_RETURN_IF_ERROR(check_model(profile->model, model, "profile"));
+    if (profile->samples.empty())
+      return invalid_argument("the profile holds no sample yet; let 'ripplekv profile' finish");
+    std::vector<double> sensitivity;
+    for (const LayerStatistic& layer : sensitivity_of(*profile)) sensitivity.push_back(layer.mean);
+    RKV_ASSIGN_OR_RETURN(budgets.weights, ripple_weights(sensitivity, policy.ripple));
+    settings["r"] = policy.ripple.r;
+    settings["gamma"] = policy.ripple.gamma;
+    settings["transform"] = to_string(policy.ripple.transform);
+    budgets.profile_hash = hash_of(*profile);
+  } else {
+    std::string known;
+    for (const AllocatorInfo& info : allocator_registry())
+      known += (known.empty() ? "" : ", ") + std::string(info.name);
+    return invalid_argument(fmt::format("allocator '{}' does not exist; there are {}", policy.allocator, known));
+  }
+  budgets.settings = settings.dump();
+  return budgets;
+}
+
+}  // namespace ripplekv
