@@ -5,6 +5,9 @@
 function(ripplekv_target target)
   target_include_directories(${target} PUBLIC "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wno-missing-field-initializers)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+    target_compile_options(${target} PRIVATE -Wno-restrict) # false positives on std::string, GCC bug 105329
+  endif()
   if(RIPPLEKV_WERROR)
     target_compile_options(${target} PRIVATE -Werror)
   endif()

@@ -8,6 +8,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 RIPPLEKV_CACHE_DIR="${RIPPLEKV_CACHE_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/ripplekv}"
 export RIPPLEKV_CACHE_DIR
 RIPPLEKV_BUILD_DIR="${RIPPLEKV_BUILD_DIR:-build}"
+# Another clone of the same sources finds the same objects.
+export CCACHE_BASEDIR="${CCACHE_BASEDIR:-$PWD}" CCACHE_NOHASHDIR="${CCACHE_NOHASHDIR:-true}"
 
 step() { printf '== %s\n' "$*" >&2; }
 die() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }

@@ -43,21 +43,29 @@ Result<CachePlan> plan_cache(const Budgets& budgets, const ModelConfig& config, 
 // The full cache.
 CachePlan plan_full(const ModelConfig& config, int64_t n_prompt, const KvFormat& format);
 
+// What a plan must be before forecast_memory() and prefill: rows 1 to n_prompt and a kv format that fits the head size
+// for every layer. Plans of plan_cache() are.
+Status check_plan(const CachePlan& plan, const ModelConfig& config);
+
 // Bytes, before the run. KV figures are allocations (payload, scales, page ends), without index bytes.
 struct MemoryForecast {
+  std::vector<int64_t> layers;  // [n_layer] after prefill
   int64_t kv_after_prefill = 0;
   int64_t kv_peak = 0;  // compressed layers + one full layer
   int64_t kv_full = 0;  // of an uncompressed cache
   int64_t scratch = 0;  // activations of the prompt and the query window
 };
-MemoryForecast forecast_memory(const CachePlan& plan, const ModelConfig& config, int64_t extra_rows);
+// in_place: whether layers are compacted without a copy, as on host memory (LayerCache::compacts_in_place).
+MemoryForecast forecast_memory(const CachePlan& plan, const ModelConfig& config, int64_t extra_rows,
+                               bool in_place = true);
 
 // One layer's line of the receipt.
 struct ReceiptLine {
   int64_t rows_planned = 0;
   int64_t rows_held = 0;
+  int64_t bytes_planned = 0;  // allocation of the rows planned
   KvFormat format;
-  LayerBytes bytes;
+  LayerBytes bytes;  // held
 };
 
 // What was planned and what is held after prefill, per layer.
@@ -65,7 +73,8 @@ struct Receipt {
   std::vector<ReceiptLine> lines;  // [n_layer]
   int64_t kv_peak_planned = 0;     // bytes
   int64_t kv_peak_held = 0;        // bytes, largest allocation of all layers together that prefill reached
-  // kDataLoss naming the first layer whose held rows or bytes are not the planned ones. A bug or a lie either way.
+  // kDataLoss naming the first layer whose held rows or allocation (within 0.5% and a page) are not the planned ones:
+  // a compression that silently did not happen fails the run.
   Status check() const;
 };
 
@@ -93,7 +102,7 @@ struct Sequence {
 };
 
 struct PrefillOptions {
-  int64_t extra_rows = 0;  // room for rows after the prompt in layers that are not compressed
+  int64_t extra_rows = 0;  // room for rows after the prompt where no layer is compressed
   bool record_kept = false;
   std::function<void(int64_t done, int64_t total)> on_progress;
 };

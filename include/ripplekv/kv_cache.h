@@ -7,6 +7,7 @@
 // cost memory. Not thread-safe: one sequence belongs to one thread at a time. Sizes in bytes unless named otherwise.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -23,6 +24,7 @@ struct ggml_backend_buffer_type;
 namespace ripplekv {
 
 class TensorArena;  // src/cache/tensor_arena.h: one device allocation and the tensors in it
+struct TensorSpec;
 
 struct LayerShape {
   int head_dim = 0;  // values of K and of V per head
@@ -78,8 +80,11 @@ class LayerCache {
   // REQUIRES: keep has one list per KV head, equally long, sorted, unique, each < n_rows().
   Result<LayerCache> gather(const KeepList& keep) const;
 
-  // Replaces this by gather(keep); the old allocation is returned to the system. On error nothing has changed.
+  // Becomes what gather(keep) would be. On host memory rows move in place and the pages behind them return to the
+  // system: no second allocation, no failure. Elsewhere the kept rows stand beside the old ones for a moment; on error
+  // nothing has changed.
   Status compact(const KeepList& keep);
+  bool compacts_in_place() const;
 
   Result<LayerCache> copy() const;
 
@@ -103,7 +108,10 @@ class LayerCache {
 
  private:
   LayerCache(ggml_backend_buffer_type* buffer_type, const LayerShape& shape, const KvFormat& format);
+  std::array<TensorSpec, 2> specs(int64_t capacity) const;
   Result<std::unique_ptr<TensorArena>> allocate(int64_t capacity) const;
+  void check_keep(const KeepList& keep) const;
+  std::vector<std::vector<int32_t>> positions_of(const KeepList& keep) const;
 
   ggml_backend_buffer_type* buffer_type_;
   LayerShape shape_;

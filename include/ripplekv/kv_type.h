@@ -32,4 +32,7 @@ inline int64_t row_bytes(KvType type, int head_dim) {
 }
 bool head_dim_fits(KvType type, int head_dim);  // quantised formats need a multiple of 32
 
+// kUnsupported if K or V of heads of this size cannot be stored so: names the format and the size.
+Status check_kv_format(const KvFormat& format, int head_dim);
+
 }  // namespace ripplekv

@@ -68,4 +68,14 @@ int64_t scale_bytes(KvType type, int head_dim) {
   return is_quantised(type) ? int64_t{kScaleBytes} * (head_dim / kBlock) : 0;
 }
 
+Status check_kv_format(const KvFormat& format, int head_dim) {
+  for (const KvType type : {format.k, format.v}) {
+    if (!head_dim_fits(type, head_dim)) {
+      return unsupported(fmt::format("kv format: {} stores blocks of {} values, the model's head size is {}; use f16",
+                                     to_string(type), kBlock, head_dim));
+    }
+  }
+  return ok_status();
+}
+
 }  // namespace ripplekv

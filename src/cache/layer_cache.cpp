@@ -8,6 +8,7 @@
 #include <ggml-backend.h>
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 
 #include "cache/ggml_types.h"
@@ -48,26 +49,25 @@ LayerCache::LayerCache(LayerCache&&) noexcept = default;
 LayerCache& LayerCache::operator=(LayerCache&&) noexcept = default;
 LayerCache::~LayerCache() = default;
 
-Result<std::unique_ptr<TensorArena>> LayerCache::allocate(int64_t capacity) const {
-  TensorSpec specs[2];
-  for (int i = 0; i < 2; ++i) {
+std::array<TensorSpec, 2> LayerCache::specs(int64_t capacity) const {
+  std::array<TensorSpec, 2> specs;
+  for (size_t i = 0; i < 2; ++i) {
     specs[i].type = to_ggml(i == 0 ? format_.k : format_.v);
     specs[i].ne[0] = shape_.head_dim;
     specs[i].ne[1] = capacity;
     specs[i].ne[2] = shape_.n_head_kv;
   }
-  return TensorArena::create(buffer_type_, specs);
+  return specs;
+}
+
+Result<std::unique_ptr<TensorArena>> LayerCache::allocate(int64_t capacity) const {
+  return TensorArena::create(buffer_type_, specs(capacity));
 }
 
 Result<LayerCache> LayerCache::create(ggml_backend_buffer_type* buffer_type, const LayerShape& shape,
                                       const KvFormat& format, int64_t capacity) {
   RKV_CHECK(capacity >= 1 && shape.head_dim >= 1 && shape.n_head_kv >= 1);
-  for (KvType type : {format.k, format.v}) {
-    if (!head_dim_fits(type, shape.head_dim)) {
-      return unsupported(fmt::format("kv format: {} stores blocks of 32 values, the model's head size is {}; use f16",
-                                     to_string(type), shape.head_dim));
-    }
-  }
+  RKV_RETURN_IF_ERROR(check_kv_format(format, shape.head_dim));
   LayerCache cache(buffer_type, shape, format);
   RKV_ASSIGN_OR_RETURN(cache.arena_, cache.allocate(capacity));
   cache.capacity_ = capacity;
@@ -119,18 +119,34 @@ void LayerCache::truncate(int64_t n) {
 
 bool LayerCache::still_holds(const Mark& mark, int64_t n) const {
   if (mark.generation != generation_ || n > n_rows_) return false;
-  const auto later = std::find_if(truncations_.begin(), truncations_.end(),
-                                  [&](const auto& t) { return t.first > mark.n_truncated; });
+  const auto later =
+      std::find_if(truncations_.begin(), truncations_.end(), [&](const auto& t) { return t.first > mark.n_truncated; });
   return later == truncations_.end() || later->second >= n;
 }
 
-Result<LayerCache> LayerCache::gather(const KeepList& keep) const {
+void LayerCache::check_keep(const KeepList& keep) const {
   RKV_CHECK(keep.size() == static_cast<size_t>(shape_.n_head_kv) && !keep[0].empty());
-  const auto n_keep = static_cast<int64_t>(keep[0].size());
   for (const auto& rows : keep) {
-    RKV_CHECK(static_cast<int64_t>(rows.size()) == n_keep && rows.front() >= 0 && rows.back() < n_rows_);
+    RKV_CHECK(rows.size() == keep[0].size() && rows.front() >= 0 && rows.back() < n_rows_);
     RKV_CHECK(std::adjacent_find(rows.begin(), rows.end(), std::greater_equal<>()) == rows.end());
   }
+}
+
+std::vector<std::vector<int32_t>> LayerCache::positions_of(const KeepList& keep) const {
+  const bool heads_agree = positions_.size() == 1 &&
+                           std::all_of(keep.begin(), keep.end(), [&](const auto& rows) { return rows == keep[0]; });
+  std::vector<std::vector<int32_t>> result(heads_agree ? 1 : keep.size());
+  for (size_t head = 0; head < result.size(); ++head) {
+    const auto from = positions(static_cast<int>(head));
+    result[head].reserve(keep[head].size());
+    for (int32_t row : keep[head]) result[head].push_back(from[static_cast<size_t>(row)]);
+  }
+  return result;
+}
+
+Result<LayerCache> LayerCache::gather(const KeepList& keep) const {
+  check_keep(keep);
+  const auto n_keep = static_cast<int64_t>(keep[0].size());
   LayerCache kept(buffer_type_, shape_, format_);
   RKV_ASSIGN_OR_RETURN(kept.arena_, kept.allocate(n_keep));
   kept.capacity_ = n_keep;
@@ -140,20 +156,39 @@ Result<LayerCache> LayerCache::gather(const KeepList& keep) const {
     copy_rows(arena_->tensor(i), kept.arena_->tensor(i), n_rows_, n_keep,
               [&](int64_t head) -> const std::vector<int32_t>& { return keep[static_cast<size_t>(head)]; });
   }
-  const bool heads_agree = positions_.size() == 1 &&
-                           std::all_of(keep.begin(), keep.end(), [&](const auto& rows) { return rows == keep[0]; });
-  kept.positions_.resize(heads_agree ? 1 : keep.size());
-  for (size_t head = 0; head < kept.positions_.size(); ++head) {
-    const auto from = positions(static_cast<int>(head));
-    for (int32_t row : keep[head]) kept.positions_[head].push_back(from[static_cast<size_t>(row)]);
-    kept.positions_[head].shrink_to_fit();
-  }
+  kept.positions_ = positions_of(keep);
   return kept;
 }
 
+bool LayerCache::compacts_in_place() const { return arena_->can_shrink(); }
+
 Status LayerCache::compact(const KeepList& keep) {
-  RKV_ASSIGN_OR_RETURN(LayerCache kept, gather(keep));
-  *this = std::move(kept);
+  if (!compacts_in_place()) {
+    RKV_ASSIGN_OR_RETURN(LayerCache kept, gather(keep));
+    *this = std::move(kept);
+    return ok_status();
+  }
+  check_keep(keep);
+  const auto n_keep = static_cast<int64_t>(keep[0].size());
+  const auto layout = specs(n_keep);
+  // In ascending order of address every row moves down or stays, so none is overwritten before it has moved.
+  for (size_t i = 0; i < 2; ++i) {
+    const ggml_tensor* tensor = arena_->tensor(i);
+    const size_t row = tensor->nb[1];
+    uint8_t* to = arena_->pages() + arena_->offset_of(layout, i);
+    for (int64_t head = 0; head < tensor->ne[2]; ++head) {
+      const auto* from = static_cast<const uint8_t*>(tensor->data) + static_cast<size_t>(head) * tensor->nb[2];
+      for (int32_t r : keep[static_cast<size_t>(head)]) {
+        std::memmove(to, from + static_cast<size_t>(r) * row, row);
+        to += row;
+      }
+    }
+  }
+  positions_ = positions_of(keep);
+  arena_->shrink(layout);
+  capacity_ = n_keep;
+  n_rows_ = n_keep;
+  ++generation_;
   return ok_status();
 }
 

@@ -71,6 +71,8 @@ nlohmann::ordered_json receipt_json(const Receipt& receipt) {
   for (const ReceiptLine& line : receipt.lines) {
     lines.push_back({{"rows_planned", line.rows_planned},
                      {"rows_held", line.rows_held},
+                     {"bytes_planned", line.bytes_planned},
+                     {"bytes_held", line.bytes.allocated()},
                      {"k", to_string(line.format.k)},
                      {"v", to_string(line.format.v)},
                      {"payload", line.bytes.payload},
@@ -146,7 +148,10 @@ Status cmd_run(const RunArgs& args) {
     std::fflush(stdout);
   };
   const Result<Generated> generated = generate(*engine, sequence, prompt, options, stream);
-  if (!args.output.json) std::fputs("\n", stdout);
+  if (!args.output.json) {
+    std::fputs("\n", stdout);
+    std::fflush(stdout);  // before what stderr says
+  }
   if (!generated.ok()) return generated.status();
 
   const LayerBytes held = sequence.cache.bytes();

@@ -14,8 +14,22 @@
 #include "base/text.h"
 #include "engine/machine.h"
 #include "model/prefill.h"
+#include "model/weights.h"
 
 namespace ripplekv {
+namespace {
+
+// ggml aborts on an id outside the embedding.
+Status check_ids(std::span<const int32_t> tokens, int n_vocab, std::string_view what) {
+  for (int32_t token : tokens) {
+    if (token < 0 || token >= n_vocab) {
+      return invalid_argument(fmt::format("{}: token id {}, expected 0 to {}", what, token, n_vocab - 1));
+    }
+  }
+  return ok_status();
+}
+
+}  // namespace
 
 // Queries of the last decoded tokens: slots [0, n_filled) of every layer's tensor, 2 W long; when it is full the last W
 // move to the front.
@@ -36,6 +50,10 @@ Engine::Engine() = default;
 Engine::~Engine() = default;
 
 Result<std::unique_ptr<Engine>> Engine::create(std::shared_ptr<const Model> model, const EngineOptions& options) {
+  if (options.n_threads < 0 || options.n_chunk < 1) {
+    return invalid_argument(fmt::format("engine: {} threads and chunks of {} tokens, expected at least 0 and 1",
+                                        options.n_threads, options.n_chunk));
+  }
   std::unique_ptr<Engine> engine(new Engine());
   engine->model_ = std::move(model);
   engine->options_ = options;
@@ -51,13 +69,11 @@ Result<Sequence> Engine::prefill(std::span<const int32_t> tokens, const CachePla
                                  const PrefillOptions& options) {
   const ModelConfig& config = model_->config();
   if (tokens.empty()) return invalid_argument("prompt: 0 tokens, expected at least 1");
-  for (int32_t token : tokens) {
-    if (token < 0 || token >= config.n_vocab) {
-      return invalid_argument(fmt::format("prompt: token id {}, expected 0 to {}", token, config.n_vocab - 1));
-    }
-  }
+  RKV_RETURN_IF_ERROR(check_ids(tokens, config.n_vocab, "prompt"));
   RKV_CHECK(plan.n_prompt == static_cast<int64_t>(tokens.size()));
-  const MemoryForecast forecast = forecast_memory(plan, config, options.extra_rows);
+  RKV_RETURN_IF_ERROR(check_plan(plan, config));
+  const MemoryForecast forecast = forecast_memory(plan, config, options.extra_rows,
+                                                  ggml_backend_buft_is_host(model_->store().layer_buffer_type(0)));
   const int64_t available = available_memory();
   if (forecast.kv_peak + forecast.scratch > available) {
     return resource_exhausted(
@@ -82,20 +98,19 @@ Result<Sequence> Engine::prefill(std::span<const int32_t> tokens, const CachePla
   } else {
     request.taps = selector->needs();
   }
-  const auto held = [&] { return sequence.cache.bytes().allocated(); };
   request.on_layer = [&](int il, LayerCache& layer, const LayerTaps& taps) -> Status {
     const int64_t rows = plan.rows[static_cast<size_t>(il)];
     const bool compress = rows < layer.n_rows();
     KeepList keep;
     if (compress) {
       keep = prune(selector->score(taps), taps.n_rows, taps.n_head_kv, rows, selector->protected_rows());
-      RKV_ASSIGN_OR_RETURN(LayerCache kept, layer.gather(keep));
-      sequence.receipt.kv_peak_held = std::max(sequence.receipt.kv_peak_held, held() + kept.bytes().allocated());
-      layer = std::move(kept);
-    } else {
-      sequence.receipt.kv_peak_held = std::max(sequence.receipt.kv_peak_held, held());
     }
-    sequence.receipt.lines.push_back({rows, layer.n_rows(), layer.format(), layer.bytes()});
+    const int64_t beside = compress && !layer.compacts_in_place() ? forecast.layers[static_cast<size_t>(il)] : 0;
+    sequence.receipt.kv_peak_held =
+        std::max(sequence.receipt.kv_peak_held, sequence.cache.bytes().allocated() + beside);
+    if (compress) RKV_RETURN_IF_ERROR(layer.compact(keep));
+    sequence.receipt.lines.push_back(
+        {rows, layer.n_rows(), forecast.layers[static_cast<size_t>(il)], layer.format(), layer.bytes()});
     if (options.record_kept) {
       if (!compress) {
         keep.assign(static_cast<size_t>(taps.n_head_kv), std::vector<int32_t>(static_cast<size_t>(layer.n_rows())));
@@ -111,6 +126,7 @@ Result<Sequence> Engine::prefill(std::span<const int32_t> tokens, const CachePla
 }
 
 Status Engine::decode(std::span<const DecodeStep> steps) {
+  if (steps.empty()) return ok_status();
   const ModelConfig& config = model_->config();
   ForwardBatch batch;
   std::vector<int32_t> tokens;
@@ -127,6 +143,7 @@ Status Engine::decode(std::span<const DecodeStep> steps) {
       batch.query_taps.push_back({il, index, 1, window.queries->tensor(static_cast<size_t>(il)), window.n_filled});
     }
   }
+  RKV_RETURN_IF_ERROR(check_ids(tokens, config.n_vocab, "decode"));
   std::vector<float> logits;
   batch.layer_end = config.n_layer;
   batch.tokens = tokens;
@@ -162,11 +179,12 @@ Status Engine::compress_outgrown(Sequence& sequence) {
   const ModelConfig& config = model_->config();
   Sequence::DecodeWindow& window = *sequence.decode_window;
   ++window.n_filled;
-  const int n_window = std::min(window.n_filled, window.width);
   for (int il = 0; il < config.n_layer; ++il) {
     LayerCache& layer = sequence.cache.layer(il);
     const int64_t rows = sequence.plan.rows[static_cast<size_t>(il)];
     if (layer.n_rows() <= rows + window.slack) continue;
+    // A layer of fewer rows than the window has dropped the rows of its older queries.
+    const auto n_window = static_cast<int>(std::min<int64_t>({window.n_filled, window.width, layer.n_rows()}));
     LayerTaps taps;
     taps.layer = il;
     taps.n_rows = layer.n_rows();
@@ -203,6 +221,7 @@ Status Engine::compress_outgrown(Sequence& sequence) {
 
 Result<std::vector<float>> Engine::score(KvCache& cache, std::span<const int32_t> tokens) {
   const ModelConfig& config = model_->config();
+  RKV_RETURN_IF_ERROR(check_ids(tokens, config.n_vocab, "score"));
   const KvSnapshot before = cache.snapshot();
   std::vector<float> all;
   std::vector<float> logits;

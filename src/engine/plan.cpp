@@ -5,20 +5,47 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <functional>
 #include <numeric>
 
 #include "base/text.h"
+#include "cache/tensor_arena.h"
 #include "ripplekv/engine.h"
 
 namespace ripplekv {
 namespace {
 
-constexpr int64_t kPage = 4096;
-
 int64_t allocation(const LayerShape& shape, const KvFormat& format, int64_t rows) {
-  const int64_t bytes =
-      rows * shape.n_head_kv * (row_bytes(format.k, shape.head_dim) + row_bytes(format.v, shape.head_dim));
-  return (bytes + kPage - 1) / kPage * kPage;
+  const std::array tensors = {rows * shape.n_head_kv * row_bytes(format.k, shape.head_dim),
+                              rows * shape.n_head_kv * row_bytes(format.v, shape.head_dim)};
+  return host_allocation(tensors);
+}
+
+// What an allocation may differ from its forecast where a device aligns otherwise than the host: a page.
+int64_t slack() { return host_allocation(std::array{int64_t{1}}); }
+
+int64_t bytes_of(const std::vector<int64_t>& rows, const LayerShape& shape, const std::vector<KvFormat>& format) {
+  int64_t bytes = 0;
+  for (size_t il = 0; il < rows.size(); ++il) bytes += rows[il] * bytes_per_row(shape, format[il]);
+  return bytes;
+}
+
+// The largest B whose rows cost no more than a budget of bytes. Needed where formats differ: total_rows() prices all
+// rows at the mean, but the layers with more rows may have the dearer format. REQUIRES: `floor` rows each are within.
+Result<std::vector<int64_t>> rows_within_bytes(const Budgets& budgets, const LayerShape& shape, int64_t floor,
+                                               int64_t n_prompt) {
+  const auto n_layer = static_cast<int64_t>(budgets.kv_format.size());
+  int64_t within = floor * n_layer;
+  int64_t beyond = n_prompt * n_layer + 1;
+  while (beyond - within > 1) {
+    const int64_t middle = within + (beyond - within) / 2;
+    RKV_ASSIGN_OR_RETURN(const auto rows, rows_for(budgets.weights, middle, floor, n_prompt));
+    const auto bytes = static_cast<double>(bytes_of(rows, shape, budgets.kv_format));
+    (bytes <= budgets.budget.value ? within : beyond) = middle;
+  }
+  return rows_for(budgets.weights, within, floor, n_prompt);
 }
 
 }  // namespace
@@ -27,6 +54,21 @@ int64_t CachePlan::total_rows() const { return std::accumulate(rows.begin(), row
 
 bool CachePlan::keeps_all() const {
   return std::all_of(rows.begin(), rows.end(), [&](int64_t r) { return r == n_prompt; });
+}
+
+Status check_plan(const CachePlan& plan, const ModelConfig& config) {
+  const auto n_layer = static_cast<size_t>(config.n_layer);
+  if (plan.rows.size() != n_layer || plan.format.size() != n_layer) {
+    return mismatch(fmt::format("cache plan: made for {} layers, the model has {}", plan.rows.size(), n_layer));
+  }
+  for (size_t il = 0; il < n_layer; ++il) {
+    if (plan.rows[il] < 1 || plan.rows[il] > plan.n_prompt) {
+      return invalid_argument(
+          fmt::format("cache plan: layer {} is to keep {} rows, expected 1 to {}", il, plan.rows[il], plan.n_prompt));
+    }
+    RKV_RETURN_IF_ERROR(check_kv_format(plan.format[il], config.head_dim));
+  }
+  return ok_status();
 }
 
 CachePlan plan_full(const ModelConfig& config, int64_t n_prompt, const KvFormat& format) {
@@ -45,10 +87,11 @@ Result<CachePlan> plan_cache(const Budgets& budgets, const ModelConfig& config, 
         fmt::format("budgets: made for {} layers, the model has {}", budgets.weights.weights.size(), n_layer));
   }
   RKV_ASSIGN_OR_RETURN(const auto selector, make_selector(budgets.selector, budgets.selector_options));
-  double row_bytes_mean = 0;
-  for (const KvFormat& format : budgets.kv_format) {
-    row_bytes_mean += static_cast<double>(bytes_per_row(config.layer_shape(), format)) / static_cast<double>(n_layer);
-  }
+  for (const KvFormat& format : budgets.kv_format) RKV_RETURN_IF_ERROR(check_kv_format(format, config.head_dim));
+  const LayerShape shape = config.layer_shape();
+  const std::vector<int64_t> one_row(n_layer, 1);
+  const double row_bytes_mean =
+      static_cast<double>(bytes_of(one_row, shape, budgets.kv_format)) / static_cast<double>(n_layer);
   CachePlan plan;
   plan.n_prompt = n_prompt;
   plan.format = budgets.kv_format;
@@ -57,22 +100,31 @@ Result<CachePlan> plan_cache(const Budgets& budgets, const ModelConfig& config, 
   const int64_t total = total_rows(budgets.budget, n_prompt, config.n_layer, row_bytes_mean);
   const int64_t floor = selector->protected_rows().count() + budgets.rows_floor_extra;
   auto rows = rows_for(budgets.weights, total, floor, n_prompt);
+  const bool mixed =
+      std::adjacent_find(plan.format.begin(), plan.format.end(), std::not_equal_to<>()) != plan.format.end();
+  if (rows.ok() && mixed && budgets.budget.kind == KvBudget::Kind::kBytes && n_prompt > floor) {
+    rows = rows_within_bytes(budgets, shape, floor, n_prompt);
+  }
   if (!rows.ok()) return rows.status().with_context(fmt::format("--kv-budget {}", budgets.budget.to_string()));
   plan.rows = std::move(*rows);
   return plan;
 }
 
-MemoryForecast forecast_memory(const CachePlan& plan, const ModelConfig& config, int64_t extra_rows) {
+MemoryForecast forecast_memory(const CachePlan& plan, const ModelConfig& config, int64_t extra_rows, bool in_place) {
   const LayerShape shape = config.layer_shape();
   MemoryForecast forecast;
+  // Room for later rows is only made where no layer is compressed: see PrefillOptions.
+  const int64_t full_rows = plan.n_prompt + (plan.keeps_all() ? extra_rows : 0);
   for (size_t il = 0; il < plan.rows.size(); ++il) {
     const bool compressed = plan.rows[il] < plan.n_prompt;
-    const int64_t full = allocation(shape, plan.format[il], plan.n_prompt + extra_rows);
-    // A layer that keeps all is never copied; one that is compressed stands beside its compressed copy for a moment.
+    const int64_t full = allocation(shape, plan.format[il], full_rows);
+    // A layer that keeps all is never moved; one that is compressed is full for a moment.
     const int64_t kept = compressed ? allocation(shape, plan.format[il], plan.rows[il]) : full;
-    const int64_t during = compressed ? allocation(shape, plan.format[il], plan.n_prompt) + kept : kept;
+    const int64_t during =
+        compressed ? allocation(shape, plan.format[il], plan.n_prompt) + (in_place ? 0 : kept) : kept;
     forecast.kv_peak = std::max(forecast.kv_peak, forecast.kv_after_prefill + during);
     forecast.kv_after_prefill += kept;
+    forecast.layers.push_back(kept);
     forecast.kv_full += allocation(shape, plan.format[il], plan.n_prompt);
   }
   forecast.scratch =
@@ -88,8 +140,12 @@ Status Receipt::check() const {
       return data_loss(
           fmt::format("receipt: layer {} holds {} rows, {} were planned", il, line.rows_held, line.rows_planned));
     }
+    if (std::abs(line.bytes.allocated() - line.bytes_planned) > line.bytes_planned / 200 + slack()) {
+      return data_loss(fmt::format("receipt: layer {} holds {} bytes, {} were planned", il, line.bytes.allocated(),
+                                   line.bytes_planned));
+    }
   }
-  if (kv_peak_held > kv_peak_planned + kv_peak_planned / 50) {
+  if (kv_peak_held > kv_peak_planned + kv_peak_planned / 50 + static_cast<int64_t>(lines.size()) * slack()) {
     return data_loss(fmt::format("receipt: the cache reached {}, {} were planned", human_bytes(kv_peak_held),
                                  human_bytes(kv_peak_planned)));
   }

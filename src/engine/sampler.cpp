@@ -11,7 +11,8 @@ Sampler::Sampler(const SamplingOptions& options)
     : chain_(llama_sampler_chain_init(llama_sampler_chain_default_params())) {
   const auto add = [&](llama_sampler* sampler) { llama_sampler_chain_add(chain_, sampler); };
   if (options.repeat_penalty != 1.0 && options.repeat_last_n != 0) {
-    add(llama_sampler_init_penalties(options.n_vocab, options.repeat_last_n, static_cast<float>(options.repeat_penalty), 0.0F, 0.0F));
+    add(llama_sampler_init_penalties(options.n_vocab, options.repeat_last_n, static_cast<float>(options.repeat_penalty),
+                                     0.0F, 0.0F));
   }
   if (options.temperature <= 0) {
     add(llama_sampler_init_greedy());

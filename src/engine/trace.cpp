@@ -25,6 +25,7 @@ Result<Trace> trace_prompt(Engine& engine, std::span<const int32_t> ids, std::sp
       }
     }
   }
+  RKV_RETURN_IF_ERROR(check_plan(plan, config));
   const MemoryForecast forecast = forecast_memory(plan, config, 0);
   const int64_t needed = forecast.kv_full + forecast.kv_after_prefill + forecast.scratch;
   if (needed > available_memory()) {
@@ -54,7 +55,8 @@ Result<Trace> trace_prompt(Engine& engine, std::span<const int32_t> ids, std::sp
       for (auto& head : keep) std::iota(head.begin(), head.end(), 0);
     }
     RKV_ASSIGN_OR_RETURN(LayerCache kept, layer.gather(keep));
-    trace.receipt.lines.push_back({rows, kept.n_rows(), kept.format(), kept.bytes()});
+    trace.receipt.lines.push_back(
+        {rows, kept.n_rows(), forecast.layers[static_cast<size_t>(il)], kept.format(), kept.bytes()});
     compressed.push_layer(std::move(kept));
     trace.kept.push_back(std::move(keep));
     return ok_status();

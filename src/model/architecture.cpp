@@ -92,6 +92,11 @@ Status read_common_config(const GgufFile& file, ModelConfig& config) {
     return data_loss(
         fmt::format("model '{}': RoPE scaling factor {}, expected a positive number", file.path(), *factor));
   }
+  RKV_ASSIGN_OR_RETURN(const auto attn_factor, file.optional_real(prefix + "rope.scaling.attn_factor"));
+  if (attn_factor.value_or(1.0) != 1.0) {
+    return unsupported(
+        fmt::format("model '{}': RoPE attention factor {} is not supported, only 1", file.path(), *attn_factor));
+  }
   config.rope_freq_scale = (scaling && *scaling == "none") ? 1.0F : static_cast<float>(1.0 / factor.value_or(1.0));
 
   RKV_ASSIGN_OR_RETURN(const double eps, file.real(prefix + "attention.layer_norm_rms_epsilon"));

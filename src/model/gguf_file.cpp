@@ -36,24 +36,30 @@ Result<std::unique_ptr<GgufFile>> GgufFile::open(const std::string& path) {
   }
   struct stat info {};
   const bool known = fstat(fd, &info) == 0;
-  char magic[4] = {};
+  struct {
+    char magic[4];
+    uint32_t version;
+  } head = {};
   const bool regular = known && S_ISREG(info.st_mode);
-  const bool has_magic = regular && pread(fd, magic, 4, 0) == 4;
+  const bool has_head = regular && pread(fd, &head, sizeof(head), 0) == sizeof(head);
   void* pages = MAP_FAILED;
-  if (has_magic) pages = mmap(nullptr, static_cast<size_t>(info.st_size), PROT_READ, MAP_PRIVATE, fd, 0);
+  if (has_head) pages = mmap(nullptr, static_cast<size_t>(info.st_size), PROT_READ, MAP_PRIVATE, fd, 0);
   const int map_errno = errno;
   ::close(fd);
   if (!regular) return invalid_argument(fmt::format("model '{}': not a file, expected a GGUF file", path));
-  if (!has_magic) {
+  if (!has_head) {
     return data_loss(fmt::format("model '{}': {} bytes long, expected a GGUF file", path, info.st_size));
   }
   if (pages == MAP_FAILED)
     return io_error(fmt::format("model '{}': cannot map it: {}", path, std::strerror(map_errno)));
   file->mapping_ = {static_cast<const uint8_t*>(pages), static_cast<size_t>(info.st_size)};
-  if (std::memcmp(magic, "GGUF", 4) != 0) {
+  if (std::memcmp(head.magic, "GGUF", 4) != 0) {
     return data_loss(fmt::format("model '{}': magic is {:02x} {:02x} {:02x} {:02x}, expected 'GGUF'", path,
-                                 static_cast<uint8_t>(magic[0]), static_cast<uint8_t>(magic[1]),
-                                 static_cast<uint8_t>(magic[2]), static_cast<uint8_t>(magic[3])));
+                                 static_cast<uint8_t>(head.magic[0]), static_cast<uint8_t>(head.magic[1]),
+                                 static_cast<uint8_t>(head.magic[2]), static_cast<uint8_t>(head.magic[3])));
+  }
+  if (head.version < 2 || head.version > GGUF_VERSION) {
+    return unsupported(fmt::format("model '{}': GGUF version {}, expected 2 to {}", path, head.version, GGUF_VERSION));
   }
   file->gguf_ = gguf_init_from_buffer(file->mapping_.data(), file->mapping_.size(), {/*no_alloc=*/true, nullptr});
   if (file->gguf_ == nullptr) {
@@ -109,6 +115,18 @@ Result<std::optional<std::string>> GgufFile::optional_text(const std::string& ke
     return data_loss(fmt::format("model '{}': key '{}' is {}, expected a string", path_, key, got_type(gguf_, id)));
   }
   return std::optional<std::string>(gguf_get_val_str(gguf_, id));
+}
+
+Result<std::vector<std::string>> GgufFile::texts(const std::string& key) const {
+  const int64_t id = gguf_find_key(gguf_, key.c_str());
+  if (id < 0) return data_loss(fmt::format("model '{}': key '{}' is missing", path_, key));
+  if (gguf_get_kv_type(gguf_, id) != GGUF_TYPE_ARRAY || gguf_get_arr_type(gguf_, id) != GGUF_TYPE_STRING) {
+    return data_loss(
+        fmt::format("model '{}': key '{}' is {}, expected a list of strings", path_, key, got_type(gguf_, id)));
+  }
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < gguf_get_arr_n(gguf_, id); ++i) texts.emplace_back(gguf_get_arr_str(gguf_, id, i));
+  return texts;
 }
 
 Result<std::optional<int64_t>> GgufFile::optional_integer(const std::string& key, int64_t min, int64_t max) const {

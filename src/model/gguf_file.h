@@ -13,6 +13,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "ripplekv/status.h"
 
@@ -34,6 +35,7 @@ class GgufFile {
 
   // A key that is there with another type is an error in both forms; absent is an error or nullopt.
   Result<std::string> text(const std::string& key) const;
+  Result<std::vector<std::string>> texts(const std::string& key) const;
   Result<int64_t> integer(const std::string& key, int64_t min, int64_t max) const;
   Result<double> real(const std::string& key) const;
   Result<std::optional<std::string>> optional_text(const std::string& key) const;

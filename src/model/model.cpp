@@ -62,8 +62,12 @@ Result<std::shared_ptr<const Model>> Model::load(const std::string& path, const 
   model->weights_ = std::make_unique<ModelWeights>();
   WeightBinder binder(*model->store_);
   model->architecture_->bind_weights(binder, model->config_, *model->weights_);
-  RKV_RETURN_IF_ERROR(binder.status());
-  RKV_ASSIGN_OR_RETURN(model->vocab_, Vocab::load(path));
+  RKV_RETURN_IF_ERROR(binder.finish());
+  RKV_ASSIGN_OR_RETURN(model->vocab_, Vocab::load(model->store_->file()));
+  if (model->vocab_->n_tokens() != model->config_.n_vocab) {
+    return data_loss(fmt::format("model '{}': {} tokens in the tokenizer, {} in the embedding, expected as many", path,
+                                 model->vocab_->n_tokens(), model->config_.n_vocab));
+  }
   RKV_RETURN_IF_ERROR(model->store_->load());
   return std::shared_ptr<const Model>(std::move(model));
 }

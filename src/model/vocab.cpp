@@ -7,9 +7,50 @@
 #include <fmt/format.h>
 #include <llama.h>
 
-namespace ripplekv {
+#include <unordered_set>
 
-Result<std::unique_ptr<Vocab>> Vocab::load(const std::string& path) {
+#include "base/text.h"
+
+namespace ripplekv {
+namespace {
+
+// What libllama asserts instead of reporting.
+Status check_tokenizer(const GgufFile& file) {
+  RKV_ASSIGN_OR_RETURN(const std::string kind, file.text("tokenizer.ggml.model"));
+  if (kind != "llama" && kind != "gpt2") {
+    return unsupported(fmt::format("model '{}': tokenizer {} is not supported; supported: gpt2, llama", file.path(),
+                                   quoted(std::string_view(kind))));
+  }
+  RKV_ASSIGN_OR_RETURN(const std::vector<std::string> tokens, file.texts("tokenizer.ggml.tokens"));
+  std::unordered_set<std::string_view> seen;
+  for (size_t id = 0; id < tokens.size(); ++id) {
+    // libllama gives empty tokens names of their own.
+    if (tokens[id].empty() || seen.insert(tokens[id]).second) continue;
+    return data_loss(fmt::format("model '{}': token {} is {}, which another token is already", file.path(), id,
+                                 quoted(std::string_view(tokens[id]))));
+  }
+  return ok_status();
+}
+
+// libllama throws in the middle of tokenizing where a byte has no token.
+bool tokenizes_every_byte(const llama_vocab* vocab) {
+  try {
+    for (int byte = 0; byte < 256; ++byte) {
+      const char text = static_cast<char>(byte);
+      llama_token tokens[16];
+      if (llama_tokenize(vocab, &text, 1, tokens, 16, /*add_special=*/false, /*parse_special=*/false) < 0) return false;
+    }
+  } catch (const std::exception&) {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Vocab>> Vocab::load(const GgufFile& file) {
+  RKV_RETURN_IF_ERROR(check_tokenizer(file));
+  const std::string& path = file.path();
   std::unique_ptr<Vocab> vocab(new Vocab());
   llama_model_params params = llama_model_default_params();
   params.vocab_only = true;
@@ -18,6 +59,13 @@ Result<std::unique_ptr<Vocab>> Vocab::load(const std::string& path) {
     return unsupported(fmt::format("model '{}': libllama cannot read its tokenizer (-v shows why)", path));
   }
   vocab->vocab_ = llama_model_get_vocab(vocab->model_);
+  if (!tokenizes_every_byte(vocab->vocab_)) {
+    return data_loss(fmt::format("model '{}': its tokenizer has no token for some byte, expected all 256", path));
+  }
+  if ((llama_vocab_get_add_bos(vocab->vocab_) && vocab->bos() < 0) ||
+      (llama_vocab_get_add_eos(vocab->vocab_) && vocab->eos() < 0)) {
+    return data_loss(fmt::format("model '{}': its tokenizer adds a token at the beginning or end that it lacks", path));
+  }
   return vocab;
 }
 

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/gguf_file.h"
 #include "ripplekv/status.h"
 
 struct llama_model;
@@ -21,8 +22,8 @@ namespace ripplekv {
 
 class Vocab {
  public:
-  // Errors: a tokenizer that libllama does not read.
-  static Result<std::unique_ptr<Vocab>> load(const std::string& path);
+  // Errors: none in the file, one that libllama does not read, or one that would make it abort later.
+  static Result<std::unique_ptr<Vocab>> load(const GgufFile& file);
   ~Vocab();
 
   int n_tokens() const;

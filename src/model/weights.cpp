@@ -159,11 +159,31 @@ ggml_tensor* WeightBinder::optional(const std::string& name, std::initializer_li
     return nullptr;
   }
   if (store_.options_.weights == WeightsMode::kF32) type = GGML_TYPE_F32;
+  // Norms, biases and rotation factors: ggml's element-wise kernels abort on most other dtypes.
+  if (shape.size() == 1 && type != GGML_TYPE_F32) {
+    status_ = unsupported(fmt::format("model '{}': tensor '{}' is {}, expected f32 (--weights f32 converts it)",
+                                      file.path(), name, ggml_type_name(type)));
+    return nullptr;
+  }
   WeightStore::Place& place = store_.places_[store_.place_of(il)];
   ggml_tensor* tensor = ggml_new_tensor(place.context, type, 4, expected.data());
   ggml_set_name(tensor, name.c_str());
   place.bound.push_back({tensor, id});
   return tensor;
+}
+
+Status WeightBinder::finish() const {
+  RKV_RETURN_IF_ERROR(status_);
+  const GgufFile& file = store_.file();
+  std::vector<bool> bound(static_cast<size_t>(file.n_tensors()));
+  for (const WeightStore::Place& place : store_.places_) {
+    for (const WeightStore::Bound& one : place.bound) bound[static_cast<size_t>(one.id)] = true;
+  }
+  const auto stranger = std::find(bound.begin(), bound.end(), false);
+  if (stranger == bound.end()) return ok_status();
+  return unsupported(
+      fmt::format("model '{}': tensor '{}' is part of no feature that this program has for its architecture",
+                  file.path(), file.tensor_name(stranger - bound.begin())));
 }
 
 ggml_tensor* WeightBinder::required(const std::string& name, std::initializer_list<int64_t> shape, int il) {

@@ -101,7 +101,8 @@ class WeightBinder {
   ggml_tensor* required(const std::string& name, std::initializer_list<int64_t> shape, int il);
   ggml_tensor* optional(const std::string& name, std::initializer_list<int64_t> shape, int il);
 
-  const Status& status() const { return status_; }
+  // The first error; or a tensor of the file that nobody asked for: ignoring it would give wrong answers.
+  Status finish() const;
 
  private:
   WeightStore& store_;

@@ -14,9 +14,9 @@ namespace ripplekv {
 namespace {
 
 double log_sum_exp(std::span<const float> logits) {
-  const float top = *std::max_element(logits.begin(), logits.end());
+  const double top = *std::max_element(logits.begin(), logits.end());
   double sum = 0;
-  for (float x : logits) sum += static_cast<double>(std::exp(x - top));
+  for (float x : logits) sum += std::exp(static_cast<double>(x) - top);
   return top + std::log(sum);
 }
 
@@ -32,20 +32,22 @@ std::vector<float> log_softmax(std::span<const float> logits) {
 double kl_divergence(std::span<const float> logits_p, std::span<const float> logits_q) {
   RKV_CHECK(logits_p.size() == logits_q.size() && !logits_p.empty());
   // KL = log Zq - log Zp + sum p (lp - lq); the sum runs over differences, so equal logits give 0 exactly.
-  const float top = *std::max_element(logits_p.begin(), logits_p.end());
+  const double top = *std::max_element(logits_p.begin(), logits_p.end());
   double sum = 0;
   double weighted = 0;
   for (size_t i = 0; i < logits_p.size(); ++i) {
-    const auto weight = static_cast<double>(std::exp(logits_p[i] - top));
+    const double weight = std::exp(static_cast<double>(logits_p[i]) - top);
     sum += weight;
-    weighted += weight * (static_cast<double>(logits_p[i]) - static_cast<double>(logits_q[i]));
+    // What p rules out counts nothing, even where q rules it out too: 0 times infinity is not a number.
+    if (weight != 0) weighted += weight * (static_cast<double>(logits_p[i]) - static_cast<double>(logits_q[i]));
   }
-  return log_sum_exp(logits_q) - (top + std::log(sum)) + weighted / sum;
+  const double kl = log_sum_exp(logits_q) - (top + std::log(sum)) + weighted / sum;
+  return kl < 0 ? 0 : kl;  // rounding; NaN stays NaN
 }
 
 double mean_kl(std::span<const float> logits_p, std::span<const float> logits_q, int n_vocab) {
-  RKV_CHECK(logits_p.size() == logits_q.size() && !logits_p.empty());
   const auto n = static_cast<size_t>(n_vocab);
+  RKV_CHECK(n_vocab >= 1 && logits_p.size() == logits_q.size() && !logits_p.empty() && logits_p.size() % n == 0);
   const size_t n_tokens = logits_p.size() / n;
   double sum = 0;
   for (size_t t = 0; t < n_tokens; ++t) sum += kl_divergence(logits_p.subspan(t * n, n), logits_q.subspan(t * n, n));

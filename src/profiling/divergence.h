@@ -14,7 +14,8 @@ namespace ripplekv {
 // log softmax of logits. [n_vocab]
 std::vector<float> log_softmax(std::span<const float> logits);
 
-// KL(p || q) of two distributions given as logits. Exactly 0 for equal logits. REQUIRES: equal sizes.
+// KL(p || q) of two distributions given as logits. Never negative, exactly 0 for equal logits, infinite where q rules
+// out (-inf) what p allows, NaN for NaN. REQUIRES: equal sizes, p allows some token.
 double kl_divergence(std::span<const float> logits_p, std::span<const float> logits_q);
 
 // Mean over tokens; both F32 [n_vocab, n_tokens].

@@ -21,6 +21,7 @@ NudgeRows rows_to_nudge(bool evictable_only, int64_t n_rows, int n_sink, int n_w
 
 void nudge(std::span<float> v, int head_dim, int64_t n_rows, int n_head_kv, NudgeRows rows, double eps, uint64_t seed) {
   RKV_CHECK(static_cast<int64_t>(v.size()) == n_rows * n_head_kv * head_dim);
+  RKV_CHECK(rows.begin >= 0 && rows.end <= n_rows);
   const auto n = static_cast<size_t>(head_dim);
   std::vector<double> direction(n);
   for (int head = 0; head < n_head_kv; ++head) {

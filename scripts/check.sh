@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 RippleKV contributors
+# SPDX-License-Identifier: MIT
+#
+# Everything a change must pass: format, layers, scripts, documents, build with -Werror, all tests, clang-tidy.
+#   scripts/check.sh              clang-tidy on what differs from the commit before the last, within a time bound
+#   scripts/check.sh --tidy       clang-tidy on every source file
+#   scripts/check.sh --sanitize   also builds build-sanitize with address,undefined and runs the unit tests there
+source "$(dirname "$0")/common.sh"
+
+tidy_all=false sanitize=false
+for argument in "$@"; do
+  case $argument in
+    --tidy) tidy_all=true ;;
+    --sanitize) sanitize=true ;;
+    *) die "got '$argument', expected --tidy or --sanitize" ;;
+  esac
+done
+tidy_seconds=600 # for what differs; all files take as long as they take
+
+need_packages git clang-format clang-tidy shellcheck python3
+folders=(include src tests)
+[ ! -d bench ] || folders+=(bench)
+
+step "format"
+find "${folders[@]}" \( -name '*.h' -o -name '*.cpp' \) -print0 | xargs -0 clang-format --dry-run -Werror ||
+  die "clang-format -i puts it right"
+
+scripts/check_layers.sh
+
+step "scripts"
+shellcheck -s bash -x -P SCRIPTDIR scripts/*.sh .ci/run
+
+step "documents"
+python3 scripts/check_docs.py
+
+scripts/test.sh
+
+step "flag tables"
+"$RIPPLEKV_BUILD_DIR/ripplekv" help --markdown | diff -u docs/cli.md - >&2 ||
+  die "docs/cli.md is not what the program says: $RIPPLEKV_BUILD_DIR/ripplekv help --markdown >docs/cli.md"
+
+# NUL-separated.
+sources_to_tidy() {
+  if $tidy_all; then
+    find "${folders[@]}" -name '*.cpp' -print0
+  else
+    local since
+    since=$(git rev-parse --verify --quiet HEAD~1 || git rev-parse HEAD)
+    { git diff -z --name-only --diff-filter=d "$since" -- "${folders[@]}" &&
+      git ls-files -z --others --exclude-standard -- "${folders[@]}"; } | { grep -z '\.cpp$' || true; } | sort -zu
+  fi
+}
+mapfile -d '' -t sources < <(sources_to_tidy)
+step "clang-tidy on ${#sources[@]} files"
+if [ ${#sources[@]} -gt 0 ]; then
+  bound=()
+  $tidy_all || bound=(timeout "$tidy_seconds")
+  # The compile commands are GCC's: clang does not know all of its warnings.
+  tidy=(clang-tidy --quiet -p "$RIPPLEKV_BUILD_DIR" --extra-arg=-Wno-unknown-warning-option)
+  code=0
+  printf '%s\0' "${sources[@]}" | "${bound[@]}" xargs -0 -n 1 -P "$(nproc)" "${tidy[@]}" 2>/dev/null || code=$?
+  case $code in
+    0) ;;
+    124) step "clang-tidy was stopped after $tidy_seconds s: not every file was looked at; --tidy takes its time" ;;
+    *) die "clang-tidy found the above" ;;
+  esac
+fi
+
+if $sanitize; then
+  RIPPLEKV_BUILD_DIR=build-sanitize RIPPLEKV_TARGETS=all scripts/build.sh -DRIPPLEKV_TESTS=ON -DRIPPLEKV_WERROR=ON \
+    -DRIPPLEKV_SANITIZE=address,undefined
+  step "unit tests under the sanitizers"
+  ctest --test-dir build-sanitize --output-on-failure -L unit
+fi
+step "all checks passed"

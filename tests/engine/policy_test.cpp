@@ -1,0 +1,153 @@
+// SPDX-FileCopyrightText: 2026 RippleKV contributors
+// SPDX-License-Identifier: MIT
+//
+// A policy becomes Budgets: which weights each allocator makes, what is written down, and what is refused.
+#include "engine/policy.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "test_util/paths.h"
+
+namespace ripplekv {
+namespace {
+
+const std::string kHash = "xxh3:0123456789abcdef0123456789abcdef";
+const std::string kOtherHash = "xxh3:ffffffffffffffffffffffffffffffff";
+const ModelId kModel{kHash, "Tiny", "llama", 3};
+
+Policy make_policy(const std::string& allocator) {
+  Policy policy;
+  policy.budget = {KvBudget::Kind::kFraction, 0.25};
+  policy.allocator = allocator;
+  policy.selector = "streaming_llm";
+  policy.selector_options.window = 16;
+  policy.selector_options.seed = 9;
+  policy.kv_format = {KvType::kQ8_0, KvType::kQ4_0};
+  return policy;
+}
+
+// Mean sensitivities (1, 4, 2.5) over two samples of one repeat each.
+Profile make_profile(const ModelId& model) {
+  Profile profile;
+  profile.model = model;
+  profile.settings.n_repeat = 1;
+  profile.settings.calibration = "builtin";
+  profile.samples = {{"a", kHash, 100, 32, {{0, 5, 2}}, {}}, {"b", kHash, 100, 32, {{2, 3, 3}}, {}}};
+  profile.n_sample_planned = 2;
+  return profile;
+}
+
+Budgets make(const Policy& policy, const Profile* profile) {
+  const auto budgets = make_budgets(kModel, policy, profile);
+  EXPECT_TRUE(budgets.ok()) << budgets.status().message();
+  return budgets.ok() ? *budgets : Budgets();
+}
+
+void expect_refused(const Result<Budgets>& result, StatusCode code, const std::vector<std::string>& says) {
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.status().code(), code);
+  for (const std::string& part : says) {
+    EXPECT_NE(result.status().message().find(part), std::string::npos) << result.status().message();
+  }
+}
+
+TEST(Policy, EverythingNamedIsWrittenDown) {
+  for (const char* allocator : {"uniform", "pyramid", "ripple"}) {
+    const Profile profile = make_profile(kModel);
+    const Policy policy = make_policy(allocator);
+    const Budgets budgets = make(policy, &profile);
+    EXPECT_EQ(budgets.model.fingerprint, kHash);
+    EXPECT_EQ(budgets.model.name, "Tiny");
+    EXPECT_EQ(budgets.model.n_layer, 3);
+    EXPECT_EQ(budgets.allocator, allocator);
+    EXPECT_EQ(budgets.budget.kind, KvBudget::Kind::kFraction);
+    EXPECT_EQ(budgets.budget.value, 0.25);
+    EXPECT_EQ(budgets.selector, "streaming_llm");
+    EXPECT_EQ(budgets.selector_options, policy.selector_options);
+    EXPECT_EQ(budgets.kv_format, std::vector<KvFormat>(3, policy.kv_format));
+    EXPECT_EQ(budgets.weights.weights.size(), 3u);
+    EXPECT_TRUE(write_budgets(budgets, test::temp_dir() + "/budgets.json").ok());  // a file that can be read back
+  }
+}
+
+TEST(Policy, Uniform) {
+  const Budgets budgets = make(make_policy("uniform"), nullptr);
+  EXPECT_EQ(budgets.weights.weights, (std::vector<double>{1, 1, 1}));
+  EXPECT_EQ(budgets.weights.base_rows, 0);
+  EXPECT_EQ(budgets.settings, "{}");
+  EXPECT_TRUE(budgets.profile_hash.empty());
+  // A profile that is there but not used is not claimed to be.
+  const Profile profile = make_profile(kModel);
+  EXPECT_TRUE(make(make_policy("uniform"), &profile).profile_hash.empty());
+}
+
+TEST(Policy, PyramidTakesTheSelectorsWindow) {
+  Policy policy = make_policy("pyramid");
+  policy.pyramid.beta = 10;
+  policy.pyramid.window = 999;  // of no account: the window is the selector's
+  const Budgets budgets = make(policy, nullptr);
+  EXPECT_EQ(budgets.weights.base_rows, 16);
+  const AllocationWeights expected = *pyramid_weights(3, {10, 16});
+  EXPECT_EQ(budgets.weights.weights, expected.weights);
+  EXPECT_EQ(nlohmann::json::parse(budgets.settings), nlohmann::json({{"beta", 10.0}}));
+  EXPECT_TRUE(budgets.profile_hash.empty());
+}
+
+TEST(Policy, RippleTakesTheMeanSensitivities) {
+  const Profile profile = make_profile(kModel);
+  Policy policy = make_policy("ripple");
+  policy.ripple = {9, 20, Transform::kLinear};
+  const Budgets budgets = make(policy, &profile);
+  ASSERT_EQ(budgets.weights.weights.size(), 3u);
+  EXPECT_NEAR(budgets.weights.weights[0], 1, 1e-12);  // x = 0, 1, 1/2
+  EXPECT_NEAR(budgets.weights.weights[1], 9, 1e-12);
+  EXPECT_NEAR(budgets.weights.weights[2], 3, 1e-12);
+  EXPECT_EQ(nlohmann::json::parse(budgets.settings),
+            nlohmann::json({{"r", 9.0}, {"gamma", 20.0}, {"transform", "linear"}}));
+  EXPECT_EQ(budgets.profile_hash, hash_of(profile));
+  Profile other = profile;
+  other.samples[0].sensitivity[0][0] = 0.5;
+  EXPECT_NE(make(policy, &other).profile_hash, budgets.profile_hash);
+  // An unfinished profile is one with fewer samples.
+  Profile unfinished = profile;
+  unfinished.samples.pop_back();
+  EXPECT_NEAR(make(policy, &unfinished).weights.weights[2], std::pow(9, 0.4), 1e-12);
+}
+
+TEST(Policy, UnknownAllocatorsListWhatThereIs) {
+  for (const char* name : {"", "Uniform", "ripple ", "curve", "file"}) {
+    const Profile profile = make_profile(kModel);
+    expect_refused(make_budgets(kModel, make_policy(name), &profile), StatusCode::kInvalidArgument,
+                   {"'" + std::string(name) + "'", "uniform, pyramid, ripple"});
+  }
+}
+
+TEST(Policy, RippleNeedsAProfileOfThisModel) {
+  const Policy policy = make_policy("ripple");
+  expect_refused(make_budgets(kModel, policy, nullptr), StatusCode::kNotFound, {"ripplekv profile", "--profile"});
+  const Profile fingerprint = make_profile({kOtherHash, "Other", "llama", 3});
+  expect_refused(make_budgets(kModel, policy, &fingerprint), StatusCode::kMismatch, {"Other", "Tiny"});
+  const Profile layers = make_profile({kHash, "Tiny", "llama", 4});
+  expect_refused(make_budgets(kModel, policy, &layers), StatusCode::kMismatch, {"4 layers", "3 layers"});
+  Profile empty = make_profile(kModel);
+  empty.samples.clear();
+  expect_refused(make_budgets(kModel, policy, &empty), StatusCode::kInvalidArgument, {"no sample"});
+}
+
+TEST(Policy, BadOptionsAreRefused) {
+  const Profile profile = make_profile(kModel);
+  Policy policy = make_policy("ripple");
+  policy.ripple.r = 0.5;
+  expect_refused(make_budgets(kModel, policy, &profile), StatusCode::kInvalidArgument, {"r 0.5"});
+  policy = make_policy("pyramid");
+  policy.pyramid.beta = 1;
+  expect_refused(make_budgets(kModel, policy, &profile), StatusCode::kInvalidArgument, {"beta 1"});
+}
+
+}  // namespace
+}  // namespace ripplekv

@@ -1,0 +1,159 @@
+// SPDX-FileCopyrightText: 2026 RippleKV contributors
+// SPDX-License-Identifier: MIT
+//
+// What tests of the engine share: a tiny model of four layers, plans of every policy, and caches compared bit by bit.
+#pragma once
+
+#include <ggml-backend.h>
+#include <ggml.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/policy.h"
+#include "model/forward.h"
+#include "ripplekv/engine.h"
+#include "test_util/tiny_gguf.h"
+
+namespace ripplekv::test {
+
+inline constexpr KvFormat kF32Cache = {KvType::kF32, KvType::kF32};
+
+class TinyEngineTest : public ::testing::Test {
+ protected:
+  static TinyGguf tiny_model() {
+    TinyGguf tiny;
+    tiny.n_layer = 4;
+    tiny.n_embd = 128;
+    tiny.head_dim = 32;
+    return tiny;
+  }
+
+  void SetUp() override {
+    static const std::string path = tiny_gguf(tiny_model());
+    model_ = load(path);
+    engine_ = make_engine(512);
+  }
+
+  static std::shared_ptr<const Model> load(const std::string& path) {
+    const auto model = Model::load(path);
+    EXPECT_TRUE(model.ok()) << model.status().message();
+    return *model;
+  }
+  std::unique_ptr<Engine> make_engine(int n_chunk) const {
+    auto engine = Engine::create(model_, {.n_threads = 1, .n_chunk = n_chunk});
+    EXPECT_TRUE(engine.ok()) << engine.status().message();
+    return std::move(*engine);
+  }
+  const ModelConfig& config() const { return model_->config(); }
+  std::vector<int32_t> tokens(int64_t n, uint64_t seed = 1) const { return random_tokens(n, config().n_vocab, seed); }
+
+  // Sensitivities that give every layer another budget.
+  Profile profile() const {
+    Profile profile;
+    profile.model = model_->id();
+    ProfileSample sample;
+    sample.id = "one";
+    sample.content_hash = "xxh3:00000000000000000000000000000000";
+    sample.n_prompt = 10;
+    sample.n_answer = 4;
+    sample.sensitivity = {{0.1, 0.9, 0.0, 0.4}};
+    profile.settings.n_repeat = 1;
+    profile.samples = {sample};
+    profile.n_sample_planned = 1;
+    return profile;
+  }
+
+  static Policy policy(const std::string& selector, const std::string& allocator, double fraction, int window = 8) {
+    Policy policy;
+    policy.selector = selector;
+    policy.allocator = allocator;
+    policy.budget = {KvBudget::Kind::kFraction, fraction};
+    policy.selector_options.window = window;
+    policy.selector_options.n_sink = 3;
+    policy.kv_format = kF32Cache;
+    return policy;
+  }
+  Result<CachePlan> try_plan(const Policy& policy, int64_t n_prompt) const {
+    const Profile of_model = profile();
+    RKV_ASSIGN_OR_RETURN(const Budgets budgets, make_budgets(model_->id(), policy, &of_model));
+    return plan_cache(budgets, config(), n_prompt);
+  }
+  CachePlan plan(const Policy& policy, int64_t n_prompt) const {
+    auto plan = try_plan(policy, n_prompt);
+    EXPECT_TRUE(plan.ok()) << plan.status().message();
+    return *plan;
+  }
+  Sequence prefill(Engine& engine, std::span<const int32_t> prompt, const CachePlan& plan) const {
+    auto sequence = engine.prefill(prompt, plan, {.record_kept = true});
+    EXPECT_TRUE(sequence.ok()) << sequence.status().message();
+    return std::move(*sequence);
+  }
+  void decode(Sequence& sequence, int32_t token) const {
+    const DecodeStep step = {&sequence, token};
+    const Status status = engine_->decode({&step, 1});
+    ASSERT_TRUE(status.ok()) << status.message();
+  }
+
+  static std::vector<uint8_t> bytes_of(const ggml_tensor* tensor, int64_t n_rows) {
+    std::vector<uint8_t> bytes;
+    for (int64_t head = 0; head < tensor->ne[2]; ++head) {
+      const size_t plane = tensor->nb[1] * static_cast<size_t>(n_rows);
+      bytes.resize(bytes.size() + plane);
+      ggml_backend_tensor_get(tensor, bytes.data() + bytes.size() - plane, static_cast<size_t>(head) * tensor->nb[2],
+                              plane);
+    }
+    return bytes;
+  }
+  static void expect_same_cache(const KvCache& a, const KvCache& b) {
+    ASSERT_EQ(a.n_layer(), b.n_layer());
+    EXPECT_EQ(a.n_pos(), b.n_pos());
+    for (int il = 0; il < a.n_layer(); ++il) {
+      const LayerCache& x = a.layer(il);
+      const LayerCache& y = b.layer(il);
+      ASSERT_EQ(x.n_rows(), y.n_rows()) << "layer " << il;
+      for (int head = 0; head < x.shape().n_head_kv; ++head) {
+        EXPECT_TRUE(std::ranges::equal(x.positions(head), y.positions(head))) << "layer " << il;
+      }
+      EXPECT_EQ(bytes_of(x.k(), x.n_rows()), bytes_of(y.k(), y.n_rows())) << "layer " << il;
+      EXPECT_EQ(bytes_of(x.v(), x.n_rows()), bytes_of(y.v(), y.n_rows())) << "layer " << il;
+    }
+  }
+
+  // The rows of a full cache that were kept, copied one by one: what compression has to leave.
+  KvCache gathered_by_hand(const KvCache& full, const std::vector<KeepList>& kept) const {
+    KvCache cache;
+    for (int il = 0; il < full.n_layer(); ++il) {
+      const LayerCache& from = full.layer(il);
+      const KeepList& keep = kept[static_cast<size_t>(il)];
+      const auto n_rows = static_cast<int64_t>(keep[0].size());
+      auto layer = LayerCache::create(model_->store().layer_buffer_type(il), from.shape(), from.format(), n_rows + 9);
+      EXPECT_TRUE(layer.ok());
+      for (size_t head = 0; head < keep.size(); ++head) {
+        for (size_t row = 0; row < keep[head].size(); ++row) {
+          for (const auto& [source, target] : {std::pair{from.k(), layer->k()}, {from.v(), layer->v()}}) {
+            std::vector<uint8_t> bytes(source->nb[1]);
+            ggml_backend_tensor_get(source, bytes.data(),
+                                    head * source->nb[2] + static_cast<size_t>(keep[head][row]) * source->nb[1],
+                                    bytes.size());
+            ggml_backend_tensor_set(target, bytes.data(), head * target->nb[2] + row * target->nb[1], bytes.size());
+          }
+        }
+      }
+      layer->append_written(0, n_rows);
+      cache.push_layer(std::move(*layer));
+    }
+    cache.set_n_pos(full.n_pos());
+    return cache;
+  }
+
+  QuietLog quiet_;
+  std::shared_ptr<const Model> model_;
+  std::unique_ptr<Engine> engine_;
+};
+
+}  // namespace ripplekv::test

@@ -1,0 +1,261 @@
+// SPDX-FileCopyrightText: 2026 RippleKV contributors
+// SPDX-License-Identifier: MIT
+//
+// Our graph against libllama on tiny random models: every shape and every weight dtype. What a real model does is
+// oracle_model_test.cpp's, which also explains why quantised weights are compared with the same chunks on both sides.
+#include <ggml.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/forward.h"
+#include "model/prefill.h"
+#include "test_util/oracle.h"
+#include "test_util/tiny_gguf.h"
+
+namespace ripplekv {
+namespace {
+
+constexpr KvFormat kF32Cache = {KvType::kF32, KvType::kF32};
+constexpr KvFormat kF16Cache = {KvType::kF16, KvType::kF16};
+
+class TinyLlamaTest : public ::testing::Test {
+ protected:
+  void load(const std::string& path, WeightsMode weights = WeightsMode::kNative, int n_threads = 1) {
+    auto loaded = Model::load(path, {.weights = weights});
+    ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+    model_ = *loaded;
+    auto created = Forward::create(model_, n_threads);
+    ASSERT_TRUE(created.ok()) << created.status().message();
+    forward_ = std::move(*created);
+  }
+
+  // Logits after every token, in batches of n_chunk through all layers.
+  std::vector<std::vector<float>> all_logits(std::span<const int32_t> tokens, int64_t n_chunk, const KvFormat& format) {
+    std::vector<std::vector<float>> result;
+    KvCache cache;
+    const ModelConfig& config = model_->config();
+    for (int il = 0; il < config.n_layer; ++il) {
+      auto layer = LayerCache::create(model_->store().layer_buffer_type(il), config.layer_shape(), format, 8);
+      EXPECT_TRUE(layer.ok());
+      cache.push_layer(std::move(*layer));
+    }
+    const auto n_vocab = static_cast<std::ptrdiff_t>(config.n_vocab);
+    for (int64_t first = 0; first < static_cast<int64_t>(tokens.size()); first += n_chunk) {
+      const int64_t n = std::min(n_chunk, static_cast<int64_t>(tokens.size()) - first);
+      std::vector<int32_t> rows;
+      for (int64_t i = 0; i < n; ++i) rows.push_back(static_cast<int32_t>(i));
+      std::vector<float> logits;
+      ForwardBatch batch;
+      batch.segments = {{&cache, n, first}};
+      batch.layer_end = config.n_layer;
+      batch.tokens = tokens.subspan(static_cast<size_t>(first), static_cast<size_t>(n));
+      batch.logits_of = rows;
+      batch.logits = &logits;
+      const Status status = forward_->run(batch);
+      EXPECT_TRUE(status.ok()) << status.message();
+      for (std::ptrdiff_t i = 0; i < n; ++i) {
+        result.emplace_back(logits.begin() + i * n_vocab, logits.begin() + (i + 1) * n_vocab);
+      }
+    }
+    return result;
+  }
+
+  // Logits of the last token by the layer-major prefill.
+  std::vector<float> prefilled(std::span<const int32_t> tokens, int n_chunk, const KvFormat& format) {
+    const std::vector<KvFormat> formats(static_cast<size_t>(model_->config().n_layer), format);
+    KvCache cache;
+    PrefillRequest request;
+    request.tokens = tokens;
+    request.cache = &cache;
+    request.formats = formats;
+    request.n_chunk = n_chunk;
+    auto logits = prefill(*forward_, request);
+    EXPECT_TRUE(logits.ok()) << logits.status().message();
+    return *logits;
+  }
+
+  // The largest KL over all positions.
+  static double worst(const std::vector<std::vector<float>>& expected, const std::vector<std::vector<float>>& got) {
+    if (got.size() != expected.size() || got.empty()) return INFINITY;
+    double kl = 0;
+    for (size_t i = 0; i < got.size(); ++i) kl = std::max(kl, test::kl_of_logits(expected[i], got[i]));
+    return kl;
+  }
+
+  test::QuietLog quiet_;
+  std::shared_ptr<const Model> model_;
+  std::unique_ptr<Forward> forward_;
+};
+
+struct Shape {
+  const char* name;
+  test::TinyGguf tiny;
+};
+
+std::vector<Shape> shapes() {
+  test::TinyGguf base;
+  std::vector<Shape> shapes;
+  const auto add = [&](const char* name, auto change) {
+    Shape shape = {name, base};
+    shape.tiny.seed = shapes.size() + 1;
+    change(shape.tiny);
+    shapes.push_back(shape);
+  };
+  add("gqa_tied", [](auto&) {});
+  add("gqa_untied", [](auto& t) { t.tied = false; });
+  add("mha", [](auto& t) { t.n_head_kv = 4; });
+  add("mqa", [](auto& t) { t.n_head_kv = 1; });
+  add("one_head", [](auto& t) { t.n_head = t.n_head_kv = 1, t.head_dim = 64; });
+  add("odd_heads", [](auto& t) { t.n_head = 9, t.n_head_kv = 3, t.n_embd = 144; });
+  add("head_dim_64", [](auto& t) { t.head_dim = 64, t.n_head = 3, t.n_head_kv = 1, t.n_embd = 192; });
+  add("head_dim_80", [](auto& t) { t.head_dim = 80, t.n_head = 2, t.n_head_kv = 1, t.n_embd = 160; });
+  add("head_dim_128", [](auto& t) { t.head_dim = 128, t.n_head = 2, t.n_head_kv = 1, t.n_embd = 256; });
+  add("head_dim_256", [](auto& t) { t.head_dim = 256, t.n_head = 1, t.n_head_kv = 1, t.n_embd = 256; });
+  add("heads_wider_than_embedding", [](auto& t) { t.head_dim = 32; });
+  add("heads_narrower_than_embedding", [](auto& t) { t.n_embd = 128; });
+  add("biases", [](auto& t) { t.biases = true; });
+  add("rope_factors", [](auto& t) { t.rope_factors = true; });
+  add("rope_linear_scaling", [](auto& t) { t.rope_scale = 4; });
+  add("everything_and_one_layer", [](auto& t) {
+    t.n_layer = 1, t.biases = t.rope_factors = true, t.rope_scale = 2, t.tied = false, t.n_ff = 200, t.n_vocab = 311;
+  });
+  add("four_layers", [](auto& t) { t.n_layer = 4; });
+  return shapes;
+}
+
+class TinyLlamaShapeTest : public TinyLlamaTest, public ::testing::WithParamInterface<Shape> {};
+
+INSTANTIATE_TEST_SUITE_P(Shapes, TinyLlamaShapeTest, ::testing::ValuesIn(shapes()),
+                         [](const auto& shape) { return shape.param.name; });
+
+TEST_P(TinyLlamaShapeTest, MatchesLibllamaAtEveryPositionInAnyChunks) {
+  const test::TinyGguf& tiny = GetParam().tiny;
+  const std::string path = test::tiny_gguf(tiny);
+  load(path, WeightsMode::kNative, /*n_threads=*/2);
+  EXPECT_EQ(model_->config().head_dim, tiny.head_dim);
+  EXPECT_EQ(model_->config().n_vocab, tiny.n_vocab);
+  test::Oracle oracle(path, {.f32_cache = true, .n_ctx = 256, .n_threads = 1});
+  ASSERT_TRUE(oracle.ok());
+  const auto tokens = test::random_tokens(101, tiny.n_vocab, tiny.seed);
+  const auto expected = oracle.logits(tokens);
+  for (const int n_chunk : {1, 7, 32, 33, 512}) {
+    EXPECT_LE(worst(expected, all_logits(tokens, n_chunk, kF32Cache)), 1e-6) << "chunk " << n_chunk;
+    EXPECT_LE(test::kl_of_logits(expected.back(), prefilled(tokens, n_chunk, kF32Cache)), 1e-6) << "chunk " << n_chunk;
+  }
+}
+
+// A match means nothing on a model that answers the same whatever it reads.
+TEST_P(TinyLlamaShapeTest, AnswersDependOnEveryPartOfTheModel) {
+  const test::TinyGguf& tiny = GetParam().tiny;
+  load(test::tiny_gguf(tiny));
+  const auto tokens = test::random_tokens(40, tiny.n_vocab, 5);
+  const auto logits = all_logits(tokens, 512, kF32Cache).back();
+  EXPECT_GT(test::kl_of_logits(logits, std::vector<float>(logits.size(), 0.0F)), 0.3) << "flat";
+  EXPECT_LT(test::kl_of_logits(logits, std::vector<float>(logits.size(), 0.0F)), 5.0) << "one-hot";
+
+  auto others = tokens;
+  others[0] = others[0] == 3 ? 4 : 3;
+  EXPECT_GT(test::kl_of_logits(logits, all_logits(others, 512, kF32Cache).back()), 1e-5) << "the first token";
+  others = tokens;
+  std::swap(others[3], others[20]);
+  EXPECT_GT(test::kl_of_logits(logits, all_logits(others, 512, kF32Cache).back()), 1e-5) << "the order";
+
+  const auto differs = [&](auto change, const char* what) {
+    test::TinyGguf other = tiny;
+    change(other);
+    load(test::tiny_gguf(other));
+    EXPECT_GT(test::kl_of_logits(logits, all_logits(tokens, 512, kF32Cache).back()), 1e-4) << what;
+  };
+  differs([](auto& t) { t.biases = !t.biases; }, "biases");
+  differs([](auto& t) { t.rope_factors = !t.rope_factors; }, "RoPE factors");
+  differs([](auto& t) { t.rope_scale = t.rope_scale == 1 ? 4 : 1; }, "RoPE scaling");
+}
+
+TEST_F(TinyLlamaTest, AnF16CacheIsCloseToLibllamasFlashAttention) {
+  test::TinyGguf tiny;
+  tiny.head_dim = 64, tiny.n_embd = 128;
+  const std::string path = test::tiny_gguf(tiny);
+  load(path);
+  test::Oracle oracle(path, {.n_ctx = 256, .n_threads = 1});
+  ASSERT_TRUE(oracle.ok());
+  const auto tokens = test::random_tokens(101, tiny.n_vocab, 3);
+  EXPECT_LE(worst(oracle.logits(tokens), all_logits(tokens, 512, kF16Cache)), 1e-5);
+}
+
+// Everything but the dtype of the matrices: rows of 256, a block of every type.
+test::TinyGguf model_of(int type) {
+  test::TinyGguf tiny;
+  tiny.n_layer = 1;
+  tiny.n_embd = tiny.n_ff = 256;
+  tiny.n_head = 4;
+  tiny.n_head_kv = 1;
+  tiny.head_dim = 64;
+  tiny.weight_type = type;
+  return tiny;
+}
+
+class TinyLlamaTypeTest : public TinyLlamaTest, public ::testing::WithParamInterface<int> {};
+
+INSTANTIATE_TEST_SUITE_P(Types, TinyLlamaTypeTest, ::testing::ValuesIn(test::weight_types()), [](const auto& type) {
+  return std::string(ggml_type_name(static_cast<ggml_type>(type.param)));
+});
+
+TEST_P(TinyLlamaTypeTest, MatchesLibllamaInTheSameChunks) {
+  const std::string path = test::tiny_gguf(model_of(GetParam()));
+  load(path);
+  const std::string name = ggml_type_name(static_cast<ggml_type>(GetParam()));
+  EXPECT_NE(model_->quantisation().find(name + " x"), std::string::npos) << model_->quantisation();
+  const auto tokens = test::random_tokens(48, model_->config().n_vocab, 11);
+  for (const int n_chunk : {1, 512}) {
+    test::Oracle oracle(path, {.n_ubatch = n_chunk, .n_ctx = 256, .n_threads = 1});
+    ASSERT_TRUE(oracle.ok());
+    EXPECT_LE(worst(oracle.logits(tokens), all_logits(tokens, n_chunk, kF16Cache)), 1e-4) << "chunk " << n_chunk;
+  }
+}
+
+// --weights f32 is the dequantised file, in any chunks.
+TEST_P(TinyLlamaTypeTest, F32WeightsAreTheDequantisedFile) {
+  const std::string path = test::tiny_gguf(model_of(GetParam()));
+  const std::string f32_path = path + ".f32";
+  ASSERT_TRUE(test::write_f32_gguf(path, f32_path));
+  load(path, WeightsMode::kF32);
+  EXPECT_EQ(model_->weights_bytes(), int64_t{4} * (300 * 256 + 256 * (2 * 256 + 2 * 64) + 3 * 256 * 256 + 3 * 256));
+  test::Oracle oracle(f32_path, {.f32_cache = true, .n_ctx = 256, .n_threads = 1});
+  ASSERT_TRUE(oracle.ok());
+  const auto tokens = test::random_tokens(48, model_->config().n_vocab, 12);
+  const auto expected = oracle.logits(tokens);
+  EXPECT_LE(worst(expected, all_logits(tokens, 512, kF32Cache)), 1e-6);
+  EXPECT_LE(worst(expected, all_logits(tokens, 7, kF32Cache)), 1e-6);
+}
+
+TEST_F(TinyLlamaTest, EveryDtypeOfRealFilesIsTested) {
+  const auto types = test::weight_types();
+  for (const ggml_type type :
+       {GGML_TYPE_F32, GGML_TYPE_F16, GGML_TYPE_BF16, GGML_TYPE_Q4_0, GGML_TYPE_Q4_1, GGML_TYPE_Q5_0, GGML_TYPE_Q5_1,
+        GGML_TYPE_Q8_0, GGML_TYPE_Q2_K, GGML_TYPE_Q3_K, GGML_TYPE_Q4_K, GGML_TYPE_Q5_K, GGML_TYPE_Q6_K,
+        GGML_TYPE_IQ2_XXS, GGML_TYPE_IQ4_NL, GGML_TYPE_IQ4_XS, GGML_TYPE_TQ1_0, GGML_TYPE_MXFP4}) {
+    EXPECT_NE(std::find(types.begin(), types.end(), type), types.end()) << ggml_type_name(type);
+  }
+}
+
+// Files mix dtypes: Q4_K_M has Q6_K and F32 among Q4_K.
+TEST_F(TinyLlamaTest, MixedDtypesMatchLibllama) {
+  test::TinyGguf tiny = model_of(GGML_TYPE_Q4_K);
+  tiny.n_layer = 2;
+  tiny.types = {{"token_embd.weight", GGML_TYPE_Q6_K},
+                {"blk.0.attn_v.weight", GGML_TYPE_Q6_K},
+                {"blk.1.attn_v.weight", GGML_TYPE_Q8_0},
+                {"blk.1.ffn_down.weight", GGML_TYPE_F16},
+                {"blk.0.ffn_down.weight", GGML_TYPE_Q5_0}};
+  const std::string path = test::tiny_gguf(tiny);
+  load(path);
+  test::Oracle oracle(path, {.n_ctx = 256, .n_threads = 1});
+  ASSERT_TRUE(oracle.ok());
+  const auto tokens = test::random_tokens(48, tiny.n_vocab, 13);
+  EXPECT_LE(worst(oracle.logits(tokens), all_logits(tokens, 512, kF16Cache)), 1e-4);
+}
+
+}  // namespace
+}  // namespace ripplekv
