@@ -8,7 +8,7 @@ source "$(dirname "$0")/common.sh"
 
 # The folder of src/ that defines what a public header declares. `base` also holds the headers that declare no function.
 declare -A owner=(
-  [status]=base [keep_list]=base [taps]=base
+  [status]=base [keep_list]=base [taps]=base [model_id]=base
   [kv_type]=cache [kv_cache]=cache [model]=model
   [selection]=selection [allocation]=allocation [budgets]=allocation
   [profile]=profiling [engine]=engine

@@ -63,7 +63,8 @@ def print_table(folder, document):
     print()
     for row in rows:
         print("  ".join([row[0].ljust(widths[0])] + [cell.rjust(width) for cell, width in zip(row[1:], widths[1:])]))
-    print("\nKL: nats per token, mean over the full cache's answer. KV peak: most at any moment of the prefill.")
+    print("\nKL: nats per token, mean over the answer of the full cache. KV held counts the positions of the rows too; KV")
+    print("peak is the largest allocation at any moment of the prefill.")
     print("One question is an example, no measurement. Which tokens each layer kept:")
     for name in NAMES[1:]:
         print(f"  {os.path.join(folder, name)}.html")

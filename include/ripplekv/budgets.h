@@ -11,18 +11,11 @@
 
 #include "ripplekv/allocation.h"
 #include "ripplekv/kv_type.h"
+#include "ripplekv/model_id.h"
 #include "ripplekv/selection.h"
 #include "ripplekv/status.h"
 
 namespace ripplekv {
-
-// Which model an artefact belongs to.
-struct ModelId {
-  std::string fingerprint;  // "xxh3:" + 32 hex digits (gguf_file.h says over what)
-  std::string name;         // general.name, or the file's name: for messages only
-  std::string architecture;
-  int n_layer = 0;
-};
 
 struct Budgets {
   ModelId model;

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "ripplekv/budgets.h"
 #include "ripplekv/kv_cache.h"
+#include "ripplekv/model_id.h"
 #include "ripplekv/status.h"
 
 namespace ripplekv {

@@ -341,8 +341,8 @@ void add_measuring_args(OptionTable& table, ProfileArgs& args) {
   add_size(table,
            {.names = "--answer-tokens",
             .value = "N",
-            .help = "Tokens of the continuation over which the change is averaged"},
-           settings.n_answer, {.min = 1});
+            .help = "Tokens of the continuation; the change is averaged over all but the first"},
+           settings.n_answer, {.min = 2});
 
   table.begin_group("Measuring");
   add_real(table, {.names = "--eps", .value = "E", .help = "Size of a nudge, relative to the norm of its row"},
@@ -383,6 +383,7 @@ void add_args(OptionTable& table, ProfileArgs& args) {
   table.add_flag("--resume", "Go on with a profile that was interrupted (this is the default)",
                  [&args] { args.fresh = false; });
   table.add_flag("--fresh", "Start over, replacing what is there", [&args] { args.fresh = true; });
+  add_json(table, args.output, "Print JSON in place of the table");
   add_common_args(table, args.output);
   table.add_rule([&args] {
     args.settings.selector = args.selector.name;

@@ -12,7 +12,11 @@ namespace ripplekv {
 Result<Generated> generate(Engine& engine, Sequence& sequence, std::span<const int32_t> prompt,
                            const GenerateOptions& options, const std::function<void(std::string_view)>& on_text) {
   const Vocab& vocab = engine.model().vocab();
-  Sampler sampler(options.sampling);
+  SamplingOptions sampling = options.sampling;
+  if (sampling.repeat_last_n < 0 || sampling.repeat_last_n > options.n_ctx) {
+    sampling.repeat_last_n = static_cast<int>(options.n_ctx);
+  }
+  Sampler sampler(sampling);
   sampler.accept(prompt);
   RKV_ASSIGN_OR_RETURN(StopFilter filter, StopFilter::create(options.stop));
   Generated result;

@@ -17,9 +17,9 @@
 namespace ripplekv {
 
 struct GenerateOptions {
-  SamplingOptions sampling;
-  int64_t n_predict = -1;  // tokens at most; -1: no limit but n_ctx
-  int64_t n_ctx = 0;       // positions at most, the prompt's included
+  SamplingOptions sampling;  // repeat_last_n: -1 is all tokens
+  int64_t n_predict = -1;    // tokens at most; -1: no limit but n_ctx
+  int64_t n_ctx = 0;         // positions at most, the prompt's included
   std::vector<std::string> stop;
 };
 

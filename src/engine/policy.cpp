@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 RippleKV contributors
 // SPDX-License-Identifier: MIT
 //
+// One branch per allocator; how weights are made is src/allocation's business.
 #include "engine/policy.h"
 
 #include <fmt/format.h>

@@ -22,7 +22,8 @@ Sampler::Sampler(const SamplingOptions& options)
   if (options.top_p < 1) add(llama_sampler_init_top_p(static_cast<float>(options.top_p), 1));
   if (options.min_p > 0) add(llama_sampler_init_min_p(static_cast<float>(options.min_p), 1));
   add(llama_sampler_init_temp(static_cast<float>(options.temperature)));
-  add(llama_sampler_init_dist(options.seed));
+  // libllama takes its default seed as "draw one"; here a seed is a seed.
+  add(llama_sampler_init_dist(options.seed == LLAMA_DEFAULT_SEED ? options.seed - 1 : options.seed));
 }
 
 Sampler::~Sampler() { llama_sampler_free(chain_); }

@@ -24,7 +24,7 @@ struct SamplingOptions {
   double top_p = 0.95;          // 1: off
   double min_p = 0.05;          // 0: off
   double repeat_penalty = 1.0;  // 1: off
-  int repeat_last_n = 64;       // -1: all
+  int repeat_last_n = 64;       // tokens that the penalty remembers: 4 bytes each; 0: off
 };
 
 class Sampler {

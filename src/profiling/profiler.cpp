@@ -115,7 +115,7 @@ Status SampleProfiler::prefill_full() {
   request.tokens = sample_.ids;
   request.cache = &cache_;
   request.formats = formats;
-  request.extra_rows = std::max<int64_t>(settings_.n_answer, static_cast<int64_t>(sample_.answer.size()));
+  request.extra_rows = settings_.n_answer;
   request.n_chunk = n_chunk_;
   request.window = settings_.selector_options.window;
   if (!keep_.empty()) {
@@ -144,6 +144,8 @@ Status SampleProfiler::prefill_full() {
 Status SampleProfiler::continue_full() {
   const KvSnapshot after_prompt = cache_.snapshot();
   answer_ = sample_.answer;
+  if (static_cast<int64_t>(answer_.size()) > settings_.n_answer)
+    answer_.resize(static_cast<size_t>(settings_.n_answer));
   if (answer_.empty()) {
     std::vector<float> logits = last_logits_;
     const int32_t row = 0;
@@ -197,8 +199,7 @@ Result<double> SampleProfiler::continue_from(int il) {
     rows.truncate(rows.n_rows() - n_fed());
   }
   advance((config_.n_layer - il) * n_fed());
-  // Rounding can leave -1e-17 where nothing changed.
-  return std::max(0.0, mean_kl(reference_, logits, config_.n_vocab));
+  return mean_kl(reference_, logits, config_.n_vocab);
 }
 
 Result<double> SampleProfiler::sensitivity(int il, int repeat) {
@@ -225,7 +226,9 @@ Result<double> SampleProfiler::damage(int il, size_t fraction) {
 Result<ProfileSample> SampleProfiler::run() {
   RKV_RETURN_IF_ERROR(check());
   const int64_t n_layer = config_.n_layer;
-  const auto n_answer = sample_.answer.empty() ? settings_.n_answer : static_cast<int64_t>(sample_.answer.size());
+  const auto n_answer = sample_.answer.empty()
+                            ? int64_t{settings_.n_answer}
+                            : std::min<int64_t>(settings_.n_answer, static_cast<int64_t>(sample_.answer.size()));
   const auto n_pass = settings_.n_repeat + static_cast<int64_t>(settings_.curve_fractions.size());
   n_total_ = n_layer * n_prompt() + (sample_.answer.empty() ? n_layer * (n_answer - 1) : 0) + n_layer * (n_answer - 1) +
              n_pass * n_layer * (n_layer + 1) / 2 * (n_answer - 1);

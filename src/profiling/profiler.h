@@ -20,8 +20,9 @@ namespace ripplekv {
 
 struct ProfilerSample {
   std::string id;
-  std::vector<int32_t> ids;     // the prompt
-  std::vector<int32_t> answer;  // its continuation; empty: the model's own greedy one, settings.n_answer tokens
+  std::vector<int32_t> ids;  // the prompt
+  std::vector<int32_t>
+      answer;  // its continuation, of which at most settings.n_answer tokens are used; empty: the model's own
 };
 
 // Hash of the ids, as kept in ProfileSample::content_hash.

@@ -124,6 +124,7 @@ TEST(LayerCache, GatherCopiesAndLeavesTheSourceAlone) {
         const LayerCache kept = layer.gather(keep).value();
         expect_holds(kept, gather_plain(plain, keep));
         EXPECT_EQ(kept.capacity(), n_keep);
+        EXPECT_FALSE(kept.still_holds(layer.mark(), 1));  // its rows are other ones
         const bool one_list = std::all_of(keep.begin(), keep.end(), [&](const auto& rows) { return rows == keep[0]; });
         EXPECT_EQ(kept.bytes().index, 4 * n_keep * (one_list ? 1 : shape.n_head_kv));
         expect_holds(layer, plain);

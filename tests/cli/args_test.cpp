@@ -206,6 +206,7 @@ TEST(Args, ProfileTakesEveryFlag) {
       {{"-o", "--output"}, "p.json", {}, [](const A& a) { return a.output_file == "p.json"; }},
       {{"--resume"}, "", {"--fresh"}, [](const A& a) { return !a.fresh; }, false, true},
       {{"--fresh"}, "", {}, [](const A& a) { return a.fresh; }},
+      {{"--json"}, "", {}, [](const A& a) { return a.output.json; }},
       verbose_case<A>(),
   };
   check_flags<A>({}, all(own, model_cases<A>(), selector_cases<A>({}, [](const A& a) { return a.selector; }),
@@ -375,7 +376,7 @@ TEST(Args, RefusesBadValues) {
       {{"profile", "--repeats", "0"}, {"--repeats"}},
       {{"profile", "--limit", "0"}, {"--limit"}},
       {{"profile", "--max-tokens", "0"}, {"--max-tokens"}},
-      {{"profile", "--answer-tokens", "0"}, {"--answer-tokens"}},
+      {{"profile", "--answer-tokens", "1"}, {"--answer-tokens"}},
       {{"profile", "--seed", "-1"}, {"--seed", "of at least 0"}},
       {{"profile", "--curves", "5%,,10%"}, {"--curves"}},
       {{"profile", "--curves", "5%,150%"}, {"--curves", "150%"}},

@@ -22,6 +22,14 @@ using test::kF32Cache;
 
 class GenerateTest : public test::TinyEngineTest {
  protected:
+  // Most tokens are words, few are single bytes.
+  void load_words(const std::function<void(gguf_context*)>& edit) {
+    test::TinyGguf tiny = tiny_model();
+    tiny.n_vocab = 3000;
+    tiny.edit = edit;
+    model_ = load(test::tiny_gguf(tiny));
+    engine_ = make_engine(512);
+  }
   GenerateOptions greedy(int64_t n_predict) const {
     GenerateOptions options;
     options.sampling.n_vocab = config().n_vocab;
@@ -47,7 +55,7 @@ class GenerateTest : public test::TinyEngineTest {
     return *generated;
   }
   void SetUp() override {
-    TinyEngineTest::SetUp();
+    load_words([](gguf_context*) {});
     prompt_ = tokens(20);
   }
 
@@ -64,7 +72,7 @@ TEST_F(GenerateTest, StopsAtTheLimit) {
     EXPECT_EQ(generated.n_decoded, std::max<int64_t>(0, n - 1)) << "the last token need not go through the model";
     EXPECT_EQ(n_pos_, 20 + generated.n_decoded);
     EXPECT_EQ(shown_, generated.text);
-    if (n == 0) EXPECT_EQ(generated.text, "");
+    EXPECT_EQ(generated.text.empty(), n == 0);
   }
 }
 
@@ -118,12 +126,9 @@ TEST_F(GenerateTest, StopsAtTheEndToken) {
          before.ids.begin() + static_cast<ptrdiff_t>(at)) {
     ASSERT_LT(++at, before.ids.size());
   }
-  test::TinyGguf tiny = tiny_model();
-  tiny.edit = [&](gguf_context* gguf) {
+  load_words([&](gguf_context* gguf) {
     gguf_set_val_u32(gguf, "tokenizer.ggml.eos_token_id", static_cast<uint32_t>(before.ids[at]));
-  };
-  model_ = load(test::tiny_gguf(tiny));
-  engine_ = make_engine(512);
+  });
   const Generated generated = generate_from_prompt(greedy(20));
   EXPECT_EQ(generated.stopped_by, "end");
   EXPECT_EQ(generated.ids,
@@ -135,11 +140,13 @@ TEST_F(GenerateTest, StopsAtTheEndToken) {
 
 TEST_F(GenerateTest, StopsAtAStopStringAndShowsNothingOfIt) {
   const Generated whole = generate_from_prompt(greedy(30));
-  ASSERT_GE(whole.text.size(), 20U);
-  // From the middle of the text, across tokens.
-  for (const size_t length : {size_t{1}, size_t{4}, size_t{9}}) {
+  // From the middle of the text, within a word and across words.
+  const size_t begin = whole.text.find("word", 40) + 2;
+  ASSERT_LT(begin + 12, whole.text.size());
+  for (const size_t length : {size_t{1}, size_t{4}, size_t{9}, size_t{12}}) {
     GenerateOptions options = greedy(30);
-    const std::string stop = whole.text.substr(10, length);
+    const std::string stop = whole.text.substr(begin, length);
+    ASSERT_TRUE(std::ranges::all_of(stop, [](char c) { return c >= ' ' && c <= '~'; })) << stop;
     options.stop = {"never said", stop};
     const Generated generated = generate_from_prompt(options);
     EXPECT_EQ(generated.stopped_by, "stop string");

@@ -48,7 +48,7 @@ TEST_F(TraceTest, IsWhatPrefillAndScoreSay) {
   for (size_t i = 0; i < 10; ++i) {
     const auto& [id, log_probability] = traced.next_token_top10[i];
     EXPECT_NEAR(-log_probability, nll(full.logits, id), 1e-5);
-    if (i > 0) EXPECT_LE(log_probability, traced.next_token_top10[i - 1].second);
+    EXPECT_LE(log_probability, traced.next_token_top10[i == 0 ? 0 : i - 1].second);
   }
 
   ASSERT_EQ(traced.answer_nll.size(), 9U);
