@@ -73,10 +73,11 @@ def main():
     parser.add_argument("--budgets", default="10%,20%")
     parser.add_argument("--policies", default=",".join(POLICIES))
     parser.add_argument("--model", default="")
+    parser.add_argument("--weights", default="f32", help="native adds ggml's own rounding noise, about 0.003 nats")
     parser.add_argument("--program", default="build/ripplekv")
     args = parser.parse_args()
 
-    model = ["-m", args.model] if args.model else []
+    model = ["--weights", args.weights] + (["-m", args.model] if args.model else [])
     done = {}
     if pathlib.Path(args.output).exists():
         for line in open(args.output):

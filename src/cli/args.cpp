@@ -68,13 +68,19 @@ void add_model_path(OptionTable& table, std::string& path) {
            path);
 }
 
-void add_model_args(OptionTable& table, ModelArgs& model) {
+// may_be_auto: f32 where it fits in memory.
+void add_model_args(OptionTable& table, ModelArgs& model, bool may_be_auto = false) {
   add_model_path(table, model.path);
-  add_name(table,
-           {.names = "--weights",
-            .value = "native|f32",
-            .help = "Compute with the weights as stored, or converted to f32 when loaded (exact, larger)"},
-           model.weights, {"native", "f32"});
+  const std::string help = "Compute with the weights as stored, or converted to f32 when loaded (exact, larger)";
+  if (may_be_auto) {
+    add_name(table,
+             {.names = "--weights",
+              .value = "auto|native|f32",
+              .help = help + "; auto: f32 if it takes less than half of the free memory"},
+             model.weights, {kWeightsAuto, "native", "f32"});
+  } else {
+    add_name(table, {.names = "--weights", .value = "native|f32", .help = help}, model.weights, {"native", "f32"});
+  }
   add_parsed(table,
              {.names = "-ngl,--n-gpu-layers,--gpu-layers",
               .value = "N|auto|all",
@@ -374,7 +380,7 @@ void add_args(OptionTable& table, InspectArgs& args) {
 }
 
 void add_args(OptionTable& table, ProfileArgs& args) {
-  add_model_args(table, args.model);
+  add_model_args(table, args.model, /*may_be_auto=*/true);
   add_measuring_args(table, args);
   add_selector_args(table, args.selector);
   add_kv_type_args(table, args.type, "f16");

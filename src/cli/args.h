@@ -23,12 +23,13 @@ namespace ripplekv {
 
 class OptionTable;
 
+constexpr std::string_view kWeightsAuto = "auto";
 constexpr int kGpuLayersAuto = -1;
 constexpr int kGpuLayersAll = std::numeric_limits<int>::max();
 
 struct ModelArgs {
   std::string path;                   // empty: the default model
-  std::string weights = "native";     // native | f32
+  std::string weights = "native";     // native | f32; profile also kWeightsAuto
   int n_gpu_layers = kGpuLayersAuto;  // or kGpuLayersAll, or a number
   int n_threads = 0;                  // 0: all physical cores
   int n_ubatch = 512;                 // tokens of one prefill chunk
@@ -102,10 +103,12 @@ struct ProfileArgs {
   static constexpr std::string_view kSummary =
       "Measure, once per model, how much each layer's cache matters to the model's output";
   static constexpr std::string_view kExample = "-m model.gguf -o profile.json";
+  ProfileArgs() { model.weights = kWeightsAuto; }
   ModelArgs model;
   SelectorArgs selector;
   KvTypeArgs type;
-  ProfileSettings settings;  // complete but for `calibration`: the other members that repeat one of ours agree with it
+  ProfileSettings settings;  // complete but for `calibration` and automatic `weights`: the other members that repeat
+                             // one of ours agree with it
   std::string calibration;   // file or folder; empty: the built-in generator
   int n_sample = 8;
   std::string output_file;  // empty: the cache folder, under the model's fingerprint

@@ -9,8 +9,6 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/interrupt.h"
-#include "cli/places.h"
 #include "cli/setup.h"
 
 namespace ripplekv {
@@ -37,18 +35,11 @@ void print_table(const Profile& profile) {
 }  // namespace
 
 Status cmd_profile(const ProfileArgs& args) {
-  RKV_ASSIGN_OR_RETURN(const auto model, load_model(args.model));
-  RKV_ASSIGN_OR_RETURN(const auto engine, make_engine(model, args.model));
-  engine->set_cancel(interrupt_flag());
-  ProfileSettings settings = args.settings;
-  const auto slash = args.calibration.find_last_of('/');
-  settings.calibration = args.calibration.empty() ? "builtin" : args.calibration.substr(slash + 1);
-  settings.max_tokens = std::min(settings.max_tokens, context_limit(args.model, model->config()) - settings.n_answer);
-  const std::string path = args.output_file.empty() ? profile_path(model->id().fingerprint) : args.output_file;
-  RKV_ASSIGN_OR_RETURN(const Profile profile,
-                       profile_with_progress(*engine, settings, args.calibration, args.n_sample, path, args.fresh));
+  RKV_ASSIGN_OR_RETURN(const Profiled profiled, profile_with_progress(args.model, args.settings, args.calibration,
+                                                                      args.n_sample, args.output_file, args.fresh));
+  const Profile& profile = profiled.profile;
   if (args.output.json) {
-    nlohmann::ordered_json json = {{"path", path},
+    nlohmann::ordered_json json = {{"path", profiled.path},
                                    {"samples", profile.samples.size()},
                                    {"seconds", profile.seconds},
                                    {"forward_tokens", profile.n_forward_tokens},
@@ -61,7 +52,7 @@ Status cmd_profile(const ProfileArgs& args) {
   }
   print_table(profile);
   fmt::print("{} samples in {}, {} layer-tokens; written to {}\n", profile.samples.size(),
-             human_duration(profile.seconds), profile.n_forward_tokens, path);
+             human_duration(profile.seconds), profile.n_forward_tokens, profiled.path);
   return ok_status();
 }
 

@@ -13,7 +13,6 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
-#include "cli/places.h"
 #include "cli/setup.h"
 #include "engine/generate.h"
 #include "engine/prompt.h"
@@ -99,14 +98,11 @@ Status cmd_run(const RunArgs& args) {
   if (args.auto_profile) {
     RKV_ASSIGN_OR_RETURN(const auto found, find_profile(args.kv.allocator.profile_file, model->id()));
     if (!found || !found->complete()) {
-      ProfileSettings settings;
-      settings.calibration = "builtin";
-      settings.weights = args.model.weights;
-      settings.max_tokens = std::min(settings.max_tokens, model->config().n_ctx_train - settings.n_answer);
-      const std::string path = args.kv.allocator.profile_file.empty() ? profile_path(model->id().fingerprint)
-                                                                      : args.kv.allocator.profile_file;
-      RKV_ASSIGN_OR_RETURN(const Profile profile, profile_with_progress(*engine, settings, "", 8, path, false));
-      print_to_stderr(fmt::format("profiled in {}", human_duration(profile.seconds)));
+      ModelArgs profiled_model = args.model;
+      profiled_model.weights = kWeightsAuto;
+      RKV_ASSIGN_OR_RETURN(const Profiled profiled, profile_with_progress(profiled_model, ProfileSettings(), "", 8,
+                                                                          args.kv.allocator.profile_file, false));
+      print_to_stderr(fmt::format("profiled in {}", human_duration(profiled.profile.seconds)));
     }
   }
   std::string note;

@@ -12,10 +12,13 @@
 #include "base/atomic_file.h"
 #include "base/progress.h"
 #include "base/text.h"
+#include "cli/interrupt.h"
 #include "cli/places.h"
+#include "engine/machine.h"
 #include "engine/policy.h"
 #include "engine/profile_run.h"
 #include "engine/prompt.h"
+#include "model/gguf_file.h"
 #include "profiling/calibration_builtin.h"
 
 namespace ripplekv {
@@ -124,9 +127,29 @@ Result<std::string> read_text(const std::string& path) {
   return text;
 }
 
-Result<Profile> profile_with_progress(Engine& engine, const ProfileSettings& settings, const std::string& calibration,
-                                      int n_sample, const std::string& path, bool fresh) {
-  const Model& model = engine.model();
+Result<Profiled> profile_with_progress(ModelArgs model_args, ProfileSettings settings, const std::string& calibration,
+                                       int n_sample, const std::string& path, bool fresh) {
+  if (model_args.weights == kWeightsAuto) {
+    RKV_ASSIGN_OR_RETURN(const std::string model_path, model_path_or_default(model_args.path));
+    RKV_ASSIGN_OR_RETURN(const auto file, GgufFile::open(model_path));
+    const bool fits = file->f32_bytes() < available_memory() / 2;
+    model_args.weights = fits ? "f32" : "native";
+    if (!fits) {
+      print_to_stderr(
+          fmt::format("note: f32 weights would take {}; with native ones tolerant layers are measured with a "
+                      "floor of noise",
+                      human_bytes(file->f32_bytes())));
+    }
+  }
+  RKV_ASSIGN_OR_RETURN(const auto model_loaded, load_model(model_args));
+  RKV_ASSIGN_OR_RETURN(const auto engine, make_engine(model_loaded, model_args));
+  engine->set_cancel(interrupt_flag());
+  const Model& model = *model_loaded;
+  settings.weights = model_args.weights;
+  settings.calibration = calibration.empty() ? "builtin" : calibration.substr(calibration.find_last_of('/') + 1);
+  settings.max_tokens = std::min(settings.max_tokens, context_limit(model_args, model.config()) - settings.n_answer);
+  Profiled result;
+  result.path = path.empty() ? profile_path(model.id().fingerprint) : path;
   std::vector<CalibrationSample> texts;
   if (calibration.empty()) {
     texts = builtin_calibration(n_sample, settings.seed, settings.max_tokens);
@@ -141,11 +164,11 @@ Result<Profile> profile_with_progress(Engine& engine, const ProfileSettings& set
                          tokenize_sample(model, chat.ok() ? &*chat : nullptr, text, settings.max_tokens));
     samples.push_back(std::move(sample));
   }
-  RKV_RETURN_IF_ERROR(make_folder_of(path));
+  RKV_RETURN_IF_ERROR(make_folder_of(result.path));
   constexpr double kUnits = 10000;  // the progress line counts whole units
   std::optional<Progress> progress;
   ProfileRunOptions options;
-  options.path = path;
+  options.path = result.path;
   options.fresh = fresh;
   options.on_progress = [&](double done, double total) {
     const auto units = static_cast<int64_t>(done * kUnits);
@@ -155,12 +178,13 @@ Result<Profile> profile_with_progress(Engine& engine, const ProfileSettings& set
     }
     progress->update(units);
   };
-  Result<Profile> profile = run_profile(engine, settings, samples, options);
+  Result<Profile> profile = run_profile(*engine, settings, samples, options);
   if (progress) progress->finish();
   if (!profile.ok() && profile.status().code() == StatusCode::kCancelled) {
-    return cancelled(fmt::format("interrupted; what is measured is in '{}', the same command goes on", path));
+    return cancelled(fmt::format("interrupted; what is measured is in '{}', the same command goes on", result.path));
   }
-  return profile;
+  RKV_ASSIGN_OR_RETURN(result.profile, std::move(profile));
+  return result;
 }
 
 }  // namespace ripplekv

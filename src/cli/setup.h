@@ -31,9 +31,17 @@ Result<std::optional<Budgets>> resolve_budgets(const KvArgs& args, const ModelId
 // Whole text of a prompt or input file ("-": standard input). Errors: not there, not UTF-8 (byte named), over 1 GiB.
 Result<std::string> read_text(const std::string& path);
 
-// Profiles into the cache folder's (or the named) artefact, with a progress line.
-Result<Profile> profile_with_progress(Engine& engine, const ProfileSettings& settings, const std::string& calibration,
-                                      int n_sample, const std::string& path, bool fresh);
+struct Profiled {
+  Profile profile;
+  std::string path;  // of the artefact
+};
+
+// Loads the model and profiles it with a progress line. path: of the artefact; empty: the cache folder's, under the
+// model's fingerprint. calibration: file or folder; empty: the built-in generator. Weights kWeightsAuto are f32 where
+// they fit: ggml rounds activations to 8 bits before products with quantised weights, and that noise hides the
+// sensitivities of tolerant layers.
+Result<Profiled> profile_with_progress(ModelArgs model_args, ProfileSettings settings, const std::string& calibration,
+                                       int n_sample, const std::string& path, bool fresh);
 
 void print_to_stderr(const std::string& line);
 

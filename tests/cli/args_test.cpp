@@ -206,7 +206,7 @@ TEST(Args, ProfileTakesEveryFlag) {
       {{"-o", "--output"}, "p.json", {}, [](const A& a) { return a.output_file == "p.json"; }},
       {{"--resume"}, "", {"--fresh"}, [](const A& a) { return !a.fresh; }, false, true},
       {{"--fresh"}, "", {}, [](const A& a) { return a.fresh; }},
-      {{"--json"}, "", {}, [](const A& a) { return a.output.json; }},
+      json_case<A>(),
       verbose_case<A>(),
   };
   check_flags<A>({}, all(own, model_cases<A>(), selector_cases<A>({}, [](const A& a) { return a.selector; }),
