@@ -4,32 +4,17 @@
 // The built program from outside: exit codes, what goes to which stream, outputs that cannot be written.
 // Only what needs no model: help, versions and refused command lines.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <string>
+
+#include "cli/shell.h"
 
 namespace ripplekv {
 namespace {
 
-struct Outcome {
-  int exit_code = -1;  // -1: ended by a signal
-  std::string text;    // of the streams the shell line sends to its stdout
-};
-
-// Runs a shell line with $P for the program.
-Outcome shell(const std::string& line) {
-  const std::string command = "P='" RIPPLEKV_PROGRAM "'; " + line;
-  FILE* pipe = popen(command.c_str(), "r");
-  Outcome outcome;
-  if (pipe == nullptr) return outcome;
-  char buffer[4096];
-  for (size_t n = 0; (n = fread(buffer, 1, sizeof buffer, pipe)) > 0;) outcome.text.append(buffer, n);
-  const int status = pclose(pipe);
-  if (WIFEXITED(status)) outcome.exit_code = WEXITSTATUS(status);
-  return outcome;
-}
+using test::Outcome;
+using test::shell;
 
 TEST(Program, HelpGoesToStdout) {
   for (const std::string args : {"", "--help", "help", "help run", "run --help", "--version", "help --markdown"}) {

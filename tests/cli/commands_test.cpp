@@ -1,0 +1,175 @@
+// SPDX-FileCopyrightText: 2026 RippleKV contributors
+// SPDX-License-Identifier: MIT
+//
+// The commands from outside, on a tiny model: the whole way from a profile to an answer, and what a user can get wrong.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "cli/shell.h"
+#include "test_util/paths.h"
+#include "test_util/tiny_gguf.h"
+
+namespace ripplekv {
+namespace {
+
+using nlohmann::json;
+using test::Outcome;
+
+class CommandsTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    test::TinyGguf tiny;
+    tiny.n_layer = 3;
+    tiny.head_dim = 32;
+    tiny.n_embd = 128;
+    tiny.chat_template = "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}[assistant]";
+    folder_ = test::temp_dir();
+    model_ = folder_ + "/tiny.gguf";
+    test::write_tiny_gguf(tiny, model_);
+    std::string text;
+    for (int i = 0; i < 40; ++i)
+      text += "ship " + std::to_string(i * 37 % 101) + " lies at quay " + std::to_string(i) + ". ";
+    write("document.txt", text.substr(0, 400));
+    const Outcome profiled =
+        run("profile -m $M --limit 2 --max-tokens 120 --answer-tokens 4 --window 8 -o $D/profile.json");
+    ASSERT_EQ(profiled.exit_code, 0) << profiled.text;
+  }
+
+  static void write(const std::string& name, const std::string& text) {
+    std::ofstream(folder_ + "/" + name, std::ios::binary) << text;
+  }
+  static std::string prefix() {
+    return "export RIPPLEKV_CACHE_DIR='" + folder_ + "/cache' OMP_WAIT_POLICY=passive; D='" + folder_ + "'; M='" +
+           model_ + "'; ";
+  }
+  static Outcome run(const std::string& args) { return test::shell(prefix() + "$P " + args + " 2>&1"); }
+  static json run_json(const std::string& args) {
+    const Outcome outcome = test::shell(prefix() + "$P " + args + " 2>/dev/null");
+    EXPECT_EQ(outcome.exit_code, 0) << args;
+    return json::parse(outcome.text, nullptr, false);
+  }
+  static std::string folder_;
+  static std::string model_;
+};
+
+std::string CommandsTest::folder_;
+std::string CommandsTest::model_;
+
+TEST_F(CommandsTest, TheWholeWay) {
+  const json plan =
+      run_json("allocate --profile $D/profile.json --kv-budget 25% --window 8 --tokens 200 --json -o $D/b.json");
+  const auto rows = plan.at("rows").get<std::vector<int64_t>>();
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(std::accumulate(rows.begin(), rows.end(), int64_t{0}), 150);
+  EXPECT_EQ(plan.at("total_rows"), 150);
+
+  const std::string prompt = "-m $M -f $D/document.txt --temp 0 -n 6 --json ";
+  const json full = run_json("run " + prompt);
+  const json frozen = run_json("run " + prompt + "--budget $D/b.json");
+  const json direct =
+      run_json("run " + prompt + "--kv-budget 25% --profile $D/profile.json --allocator ripple --window 8");
+  EXPECT_EQ(frozen.at("rows"), direct.at("rows"));
+  EXPECT_EQ(frozen.at("ids"), direct.at("ids"));
+  EXPECT_LT(frozen.at("kv_bytes_held"), full.at("kv_bytes_held"));
+  EXPECT_LE(frozen.at("kv_bytes_peak"), full.at("kv_bytes_peak"));
+  for (const json& line : frozen.at("receipt")) EXPECT_EQ(line.at("rows_planned"), line.at("rows_held"));
+
+  json input = {{"ids", full.at("prompt_ids")}, {"answer", full.at("ids")}};
+  write("input.json", input.dump());
+  const json trace = run_json("trace -m $M --input $D/input.json --budget $D/b.json --html $D/t.html");
+  EXPECT_EQ(trace.at("kept").size(), 3U);
+  EXPECT_EQ(trace.at("kept")[0].size(), 2U);
+  for (size_t il = 0; il < 3; ++il) {
+    for (const json& head : trace.at("kept")[il]) {
+      EXPECT_EQ(head.size(), frozen.at("rows")[il].get<size_t>());
+      EXPECT_TRUE(std::is_sorted(head.begin(), head.end()));
+    }
+  }
+  EXPECT_EQ(trace.at("next_token_top10").size(), 10U);
+  EXPECT_EQ(trace.at("next_token_top10")[0].size(), 2U);
+  EXPECT_EQ(trace.at("answer_nll").size(), full.at("ids").size());
+  EXPECT_GT(trace.at("kl").get<double>(), 0);
+  EXPECT_TRUE(std::filesystem::exists(folder_ + "/t.html"));
+  const json same = run_json("trace -m $M --input $D/input.json");
+  EXPECT_NEAR(same.at("kl").get<double>(), 0, 1e-9);
+  EXPECT_EQ(same.at("top1"), 1.0);
+}
+
+TEST_F(CommandsTest, ProfilesAreFoundByTheModelsFingerprint) {
+  const std::string ask = "run -m $M -f $D/document.txt --temp 0 -n 2 --kv-budget 50% --window 8";
+  std::filesystem::remove_all(folder_ + "/cache");
+  EXPECT_NE(run(ask).text.find("every layer gets the same budget"), std::string::npos);
+  EXPECT_EQ(run_json(ask + " --json").at("allocator"), "uniform");
+  ASSERT_EQ(run("profile -m $M --limit 1 --max-tokens 80 --answer-tokens 4").exit_code, 0);
+  EXPECT_EQ(run_json(ask + " --json").at("allocator"), "ripple");
+  const json found = run_json("models --json");
+  ASSERT_EQ(found.at("profiles").size(), 1U);
+  EXPECT_EQ(found.at("profiles")[0].at("fingerprint"), run_json("inspect -m $M --json").at("fingerprint"));
+}
+
+TEST_F(CommandsTest, DecodeStaysWithinItsBudget) {
+  const std::string ask = "run -m $M -f $D/document.txt --temp 0 -n 60 --kv-budget 64 --window 8 --json";
+  const json grown = run_json(ask);
+  const json held = run_json(ask + " --decode-slack 4");
+  if (grown.at("decode_tokens").get<int>() < 50) GTEST_SKIP() << "the tiny model ended its answer early";
+  EXPECT_LT(held.at("kv_bytes_held"), grown.at("kv_bytes_held"));
+}
+
+TEST_F(CommandsTest, BadInputIsOneSentenceAndNothingIsWritten) {
+  write("empty.gguf", "");
+  write("text.gguf", "this is no model at all");
+  write("latin1.txt", "caf\xe9");
+  write("empty.txt", "");
+  write("damaged.json", "{\"format\": \"ripplekv.profile\", ");
+  write("future.json", "{\"format\": \"ripplekv.profile\", \"version\": 99}");
+  write("ids.json", "{\"ids\": [1, 2, -3]}");
+  std::ifstream source(model_, std::ios::binary);
+  std::string bytes((std::istreambuf_iterator<char>(source)), std::istreambuf_iterator<char>());
+  write("cut.gguf", bytes.substr(0, bytes.size() / 2));
+  // The profile of another model.
+  std::ifstream profile_file(folder_ + "/profile.json");
+  std::string profile((std::istreambuf_iterator<char>(profile_file)), std::istreambuf_iterator<char>());
+  const auto at = profile.find("xxh3:") + 5;
+  profile.replace(at, 4, "0000");
+  write("other.json", profile);
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"inspect -m $D/none.gguf", "No such file"},
+      {"inspect -m $D", "not a file"},
+      {"inspect -m $D/empty.gguf", "expected a GGUF file"},
+      {"inspect -m $D/text.gguf", "magic"},
+      {"inspect -m $D/cut.gguf", "truncated"},
+      {"run -m $M -f $D/none.txt", "none.txt"},
+      {"run -m $M -f $D/latin1.txt", "UTF-8 at byte 3"},
+      {"run -m $M -f $D/empty.txt", "0 bytes"},
+      {"run -m $M -f $D", "$D"},
+      {"run -m $M -f $D/document.txt -c 32", "the context holds 32"},
+      {"run -m $M -f $D/document.txt --kv-budget 2%", "smallest budget that fits"},
+      {"run -m $M -p a --kv-budget 50% --allocator ripple --profile $D/damaged.json", "damaged.json"},
+      {"run -m $M -p a --kv-budget 50% --allocator ripple --profile $D/future.json", "version"},
+      {"run -m $M -p a --kv-budget 50% --allocator ripple --profile $D/other.json", "0000"},
+      {"run -m $M -p a --budget $D/profile.json", "ripplekv.budgets"},
+      {"run -m $M -p a -ngl 3", "no GPU backend"},
+      {"trace -m $M --input $D/ids.json", "token id"},
+      {"trace -m $M --input $D/none.json", "none.json"},
+      {"trace -m $M --input $D/document.txt -o $D/document.txt/x.json", "x"},
+      {"allocate --profile $D/profile.json --kv-budget 25% --window 8 --tokens 200 -o /dev/full", "/dev/full"},
+      {"profile -m $M --calibration $D/none.txt -o $D/new.json", "none.txt"},
+      {"profile -m $M --limit 1 --max-tokens 20 -o $D/new.json", "no row to nudge"},
+  };
+  for (const auto& [args, expected] : cases) {
+    const Outcome outcome = run(args);
+    EXPECT_EQ(outcome.exit_code, 1) << args << "\n" << outcome.text;
+    EXPECT_EQ(std::count(outcome.text.begin(), outcome.text.end(), '\n'), 1) << args << "\n" << outcome.text;
+    const std::string wanted = expected == "$D" ? folder_ : expected;
+    EXPECT_NE(outcome.text.find(wanted), std::string::npos) << args << "\n" << outcome.text;
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder_ + "/new.json"));
+}
+
+}  // namespace
+}  // namespace ripplekv

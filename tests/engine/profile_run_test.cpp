@@ -1,0 +1,202 @@
+// SPDX-FileCopyrightText: 2026 RippleKV contributors
+// SPDX-License-Identifier: MIT
+//
+// Measuring a tiny model: against caches changed by hand, unchanged caches, and the artefact's life (resume, refuse).
+#include "engine/profile_run.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <fstream>
+#include <sstream>
+
+#include "base/random.h"
+#include "engine/tiny_engine.h"
+#include "model/prefill.h"
+#include "profiling/divergence.h"
+#include "profiling/perturbation.h"
+#include "test_util/paths.h"
+
+namespace ripplekv {
+namespace {
+
+class ProfileRunTest : public test::TinyEngineTest {
+ protected:
+  static ProfileSettings settings() {
+    ProfileSettings settings;
+    settings.n_answer = 6;
+    settings.n_repeat = 2;
+    settings.selector_options.window = 8;
+    settings.selector_options.n_sink = 2;
+    settings.curve_fractions = {0.25, 0.5};
+    settings.kv_format = test::kF32Cache;
+    settings.calibration = "test";
+    return settings;
+  }
+  std::vector<ProfilerSample> samples(int n) const {
+    std::vector<ProfilerSample> result;
+    for (int i = 0; i < n; ++i) {
+      ProfilerSample sample;
+      sample.id = "sample " + std::to_string(i);
+      sample.ids = tokens(60 + 7 * i, static_cast<uint64_t>(i) + 1);
+      result.push_back(sample);
+    }
+    return result;
+  }
+  Result<ProfileSample> measure(const ProfileSettings& options, const ProfilerSample& sample) {
+    int64_t n_tokens = 0;
+    return profile_sample(engine_->forward(), options, sample, 512, nullptr, n_tokens);
+  }
+  static std::string contents(const std::string& path) {
+    std::ifstream file(path);
+    std::stringstream text;
+    text << file.rdbuf();
+    return text.str();
+  }
+};
+
+TEST_F(ProfileRunTest, AgreesWithCachesChangedByHand) {
+  const ProfilerSample sample = samples(1)[0];
+  const auto measured = measure(settings(), sample);
+  ASSERT_TRUE(measured.ok()) << measured.status().message();
+  ASSERT_EQ(measured->n_answer, 5);
+
+  // The same by whole passes through the engine: prefill, change one layer, score the answer.
+  const auto filled = [&] {
+    auto sequence =
+        engine_->prefill(sample.ids, plan_full(config(), static_cast<int64_t>(sample.ids.size()), test::kF32Cache));
+    EXPECT_TRUE(sequence.ok());
+    return std::move(*sequence);
+  };
+  Sequence full = filled();
+  std::vector<int32_t> answer;
+  {
+    Sequence sequence = filled();
+    for (int i = 0; i < 6; ++i) {
+      answer.push_back(argmax(sequence.logits));
+      const DecodeStep step{&sequence, answer.back()};
+      ASSERT_TRUE(engine_->decode({&step, 1}).ok());
+    }
+  }
+  const auto fed = std::span<const int32_t>(answer).first(5);
+  const auto reference = engine_->score(full.cache, fed);
+  ASSERT_TRUE(reference.ok());
+  for (int il = 0; il < config().n_layer; ++il) {
+    for (int repeat = 0; repeat < 2; ++repeat) {
+      Sequence changed = filled();
+      LayerCache& layer = changed.cache.layer(il);
+      std::vector<float> v = layer.read_v();
+      nudge(v, config().head_dim, layer.n_rows(), config().n_head_kv, {2, layer.n_rows() - 8}, 1.0,
+            seed_from(uint64_t{0}, il, repeat));
+      layer.write_v(v);
+      const auto logits = engine_->score(changed.cache, fed);
+      ASSERT_TRUE(logits.ok());
+      const double expected = mean_kl(*reference, *logits, config().n_vocab);
+      EXPECT_GT(expected, 0);
+      EXPECT_NEAR(measured->sensitivity[static_cast<size_t>(repeat)][static_cast<size_t>(il)], expected,
+                  1e-6 + 1e-3 * expected)
+          << "layer " << il;
+    }
+  }
+}
+
+TEST_F(ProfileRunTest, ANudgeOfNothingMovesNothing) {
+  ProfileSettings options = settings();
+  options.eps = 0;
+  options.curve_fractions = {1.0};
+  const auto measured = measure(options, samples(1)[0]);
+  ASSERT_TRUE(measured.ok()) << measured.status().message();
+  for (const auto& repeat : measured->sensitivity) {
+    for (double kl : repeat) EXPECT_EQ(kl, 0);
+  }
+  for (double kl : measured->damage[0]) EXPECT_NEAR(kl, 0, 1e-9);  // the same rows, allocated anew
+}
+
+TEST_F(ProfileRunTest, KeepingMoreDamagesLess) {
+  const auto measured = measure(settings(), samples(1)[0]);
+  ASSERT_TRUE(measured.ok());
+  double quarter = 0;
+  double half = 0;
+  for (size_t il = 0; il < 4; ++il) {
+    quarter += measured->damage[0][il];
+    half += measured->damage[1][il];
+  }
+  EXPECT_GT(quarter, half);
+  EXPECT_GT(half, 0);
+}
+
+TEST_F(ProfileRunTest, RefusesWhatCannotBeMeasured) {
+  ProfilerSample short_one{"short", tokens(10), {}};
+  EXPECT_NE(measure(settings(), short_one).status().message().find("no row to nudge"), std::string::npos);
+  ProfilerSample one_token{"answer", tokens(60), {5}};
+  EXPECT_NE(measure(settings(), one_token).status().message().find("at least 2"), std::string::npos);
+  ProfilerSample stranger{"id", tokens(60), {}};
+  stranger.ids[3] = config().n_vocab;
+  EXPECT_NE(measure(settings(), stranger).status().message().find("token id"), std::string::npos);
+  ProfileSettings few = settings();
+  few.curve_fractions = {0.1};
+  EXPECT_NE(measure(few, samples(1)[0]).status().message().find("--curves 10%"), std::string::npos);
+}
+
+TEST_F(ProfileRunTest, ResumedIsTheSameAsUninterrupted) {
+  const std::string folder = test::temp_dir();
+  const auto whole = run_profile(*engine_, settings(), samples(3), {.path = folder + "/whole.json"});
+  ASSERT_TRUE(whole.ok()) << whole.status().message();
+  ASSERT_TRUE(whole->complete());
+
+  // Stopped in the second sample, and the artefact is a valid profile of the first.
+  std::atomic<bool> stop = false;
+  engine_->set_cancel(&stop);
+  ProfileRunOptions options{.path = folder + "/parts.json"};
+  options.on_progress = [&](double done, double) { stop = done > 1.3; };
+  const auto stopped = run_profile(*engine_, settings(), samples(3), options);
+  ASSERT_FALSE(stopped.ok());
+  EXPECT_EQ(stopped.status().code(), StatusCode::kCancelled);
+  const auto part = read_profile(options.path);
+  ASSERT_TRUE(part.ok()) << part.status().message();
+  EXPECT_EQ(part->samples.size(), 1U);
+  EXPECT_FALSE(part->complete());
+
+  stop = false;
+  options.on_progress = nullptr;
+  const auto resumed = run_profile(*engine_, settings(), samples(3), options);
+  engine_->set_cancel(nullptr);
+  ASSERT_TRUE(resumed.ok()) << resumed.status().message();
+  ASSERT_TRUE(resumed->complete());
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(resumed->samples[i].sensitivity, whole->samples[i].sensitivity);
+    EXPECT_EQ(resumed->samples[i].damage, whole->samples[i].damage);
+  }
+
+  // A finished one costs nothing, and stays byte for byte.
+  const std::string before = contents(options.path);
+  int n_calls = 0;
+  options.on_progress = [&](double, double) { ++n_calls; };
+  ASSERT_TRUE(run_profile(*engine_, settings(), samples(3), options).ok());
+  EXPECT_EQ(n_calls, 0);
+  EXPECT_EQ(contents(options.path), before);
+}
+
+TEST_F(ProfileRunTest, RefusesToResumeAnotherProfile) {
+  const ProfileRunOptions options{.path = test::temp_dir() + "/profile.json"};
+  ASSERT_TRUE(run_profile(*engine_, settings(), samples(2), options).ok());
+  const std::string before = contents(options.path);
+  ProfileSettings other = settings();
+  other.eps = 0.5;
+  EXPECT_EQ(run_profile(*engine_, other, samples(2), options).status().code(), StatusCode::kMismatch);
+  auto changed = samples(2);
+  changed[1].ids[5] ^= 1;
+  EXPECT_EQ(run_profile(*engine_, settings(), changed, options).status().code(), StatusCode::kMismatch);
+  EXPECT_EQ(run_profile(*engine_, settings(), samples(1), options).status().code(), StatusCode::kMismatch);
+  EXPECT_EQ(contents(options.path), before);
+  const ProfileRunOptions fresh{.path = options.path, .fresh = true};
+  EXPECT_TRUE(run_profile(*engine_, other, samples(1), fresh).ok());
+
+  auto twins = samples(2);
+  twins[1].id = twins[0].id;
+  EXPECT_EQ(run_profile(*engine_, settings(), twins, fresh).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(run_profile(*engine_, settings(), {}, fresh).status().code(), StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace ripplekv
