@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "base/text.h"
 #include "cli/commands.h"
@@ -56,33 +57,39 @@ Status cmd_allocate(const AllocateArgs& args) {
   policy.kv_format = args.type.format();
   RKV_ASSIGN_OR_RETURN(const Budgets budgets,
                        make_budgets(subject.id, policy, subject.profile ? &*subject.profile : nullptr));
-  ModelConfig config;
-  config.n_layer = subject.id.n_layer;
-  if (subject.model) config = subject.model->config();
-  RKV_ASSIGN_OR_RETURN(const CachePlan plan, plan_cache(budgets, config, args.n_prompt));
+  std::vector<int64_t> rows;
+  if (subject.model) {
+    RKV_ASSIGN_OR_RETURN(const CachePlan plan, plan_cache(budgets, subject.model->config(), args.n_prompt));
+    rows = plan.rows;
+  } else {
+    RKV_ASSIGN_OR_RETURN(rows, plan_rows(budgets, args.n_prompt));
+  }
+  const int64_t total = std::accumulate(rows.begin(), rows.end(), int64_t{0});
   if (!args.output_file.empty()) {
     RKV_RETURN_IF_ERROR(make_folder_of(args.output_file));
     RKV_RETURN_IF_ERROR(write_budgets(budgets, args.output_file));
   }
-  const double kept = static_cast<double>(plan.total_rows()) / static_cast<double>(args.n_prompt * config.n_layer);
+  const double kept = static_cast<double>(total) / static_cast<double>(args.n_prompt * subject.id.n_layer);
   if (args.output.json) {
-    const nlohmann::ordered_json json = {{"allocator", budgets.allocator},  {"kv_budget", budgets.budget.to_string()},
-                                         {"tokens", args.n_prompt},         {"rows", plan.rows},
-                                         {"total_rows", plan.total_rows()}, {"kept_fraction", kept},
+    const nlohmann::ordered_json json = {{"allocator", budgets.allocator},
+                                         {"kv_budget", budgets.budget.to_string()},
+                                         {"tokens", args.n_prompt},
+                                         {"rows", rows},
+                                         {"total_rows", total},
+                                         {"kept_fraction", kept},
                                          {"output", args.output_file}};
     fmt::print("{}\n", json.dump(2));
     return ok_status();
   }
-  const int64_t top = *std::max_element(plan.rows.begin(), plan.rows.end());
+  const int64_t top = *std::max_element(rows.begin(), rows.end());
   fmt::print("{:>5}  {:>8}  {:>7}\n", "layer", "rows", "kept");
-  for (size_t il = 0; il < plan.rows.size(); ++il) {
-    const auto rows = plan.rows[il];
-    fmt::print("{:>5}  {:>8}  {:>6.1f}%  {}\n", il, rows,
-               100.0 * static_cast<double>(rows) / static_cast<double>(args.n_prompt),
-               std::string(static_cast<size_t>(40 * rows / top), '#'));
+  for (size_t il = 0; il < rows.size(); ++il) {
+    fmt::print("{:>5}  {:>8}  {:>6.1f}%  {}\n", il, rows[il],
+               100.0 * static_cast<double>(rows[il]) / static_cast<double>(args.n_prompt),
+               std::string(static_cast<size_t>(40 * rows[il] / top), '#'));
   }
-  fmt::print("{:>5}  {:>8}  {:>6.1f}%  of a prompt of {} tokens, {} with budget {}\n", "all", plan.total_rows(),
-             100.0 * kept, args.n_prompt, budgets.allocator, budgets.budget.to_string());
+  fmt::print("{:>5}  {:>8}  {:>6.1f}%  of a prompt of {} tokens, {} with budget {}\n", "all", total, 100.0 * kept,
+             args.n_prompt, budgets.allocator, budgets.budget.to_string());
   if (!args.output_file.empty()) fmt::print("written to {}\n", args.output_file);
   return ok_status();
 }

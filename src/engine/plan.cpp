@@ -80,33 +80,53 @@ CachePlan plan_full(const ModelConfig& config, int64_t n_prompt, const KvFormat&
   return plan;
 }
 
+namespace {
+
+int64_t floor_of(const Budgets& budgets, const Selector& selector) {
+  return selector.protected_rows().count() + budgets.rows_floor_extra;
+}
+
+Result<std::vector<int64_t>> rows_at(const Budgets& budgets, int64_t n_prompt, double row_bytes_mean) {
+  RKV_ASSIGN_OR_RETURN(const auto selector, make_selector(budgets.selector, budgets.selector_options));
+  const int64_t total =
+      total_rows(budgets.budget, n_prompt, static_cast<int>(budgets.weights.weights.size()), row_bytes_mean);
+  auto rows = rows_for(budgets.weights, total, floor_of(budgets, *selector), n_prompt);
+  if (!rows.ok()) return rows.status().with_context(fmt::format("--kv-budget {}", budgets.budget.to_string()));
+  return rows;
+}
+
+}  // namespace
+
+Result<std::vector<int64_t>> plan_rows(const Budgets& budgets, int64_t n_prompt) {
+  RKV_CHECK(budgets.budget.kind != KvBudget::Kind::kBytes);
+  return rows_at(budgets, n_prompt, /*row_bytes_mean=*/1);
+}
+
 Result<CachePlan> plan_cache(const Budgets& budgets, const ModelConfig& config, int64_t n_prompt) {
   const auto n_layer = static_cast<size_t>(config.n_layer);
   if (budgets.weights.weights.size() != n_layer || budgets.kv_format.size() != n_layer) {
     return mismatch(
         fmt::format("budgets: made for {} layers, the model has {}", budgets.weights.weights.size(), n_layer));
   }
-  RKV_ASSIGN_OR_RETURN(const auto selector, make_selector(budgets.selector, budgets.selector_options));
   for (const KvFormat& format : budgets.kv_format) RKV_RETURN_IF_ERROR(check_kv_format(format, config.head_dim));
   const LayerShape shape = config.layer_shape();
   const std::vector<int64_t> one_row(n_layer, 1);
-  const double row_bytes_mean =
-      static_cast<double>(bytes_of(one_row, shape, budgets.kv_format)) / static_cast<double>(n_layer);
   CachePlan plan;
   plan.n_prompt = n_prompt;
   plan.format = budgets.kv_format;
   plan.selector = budgets.selector;
   plan.selector_options = budgets.selector_options;
-  const int64_t total = total_rows(budgets.budget, n_prompt, config.n_layer, row_bytes_mean);
-  const int64_t floor = selector->protected_rows().count() + budgets.rows_floor_extra;
-  auto rows = rows_for(budgets.weights, total, floor, n_prompt);
+  RKV_ASSIGN_OR_RETURN(plan.rows, rows_at(budgets, n_prompt,
+                                          static_cast<double>(bytes_of(one_row, shape, budgets.kv_format)) /
+                                              static_cast<double>(n_layer)));
   const bool mixed =
       std::adjacent_find(plan.format.begin(), plan.format.end(), std::not_equal_to<>()) != plan.format.end();
-  if (rows.ok() && mixed && budgets.budget.kind == KvBudget::Kind::kBytes && n_prompt > floor) {
-    rows = rows_within_bytes(budgets, shape, floor, n_prompt);
+  if (!mixed || budgets.budget.kind != KvBudget::Kind::kBytes) return plan;
+  RKV_ASSIGN_OR_RETURN(const auto selector, make_selector(budgets.selector, budgets.selector_options));
+  const int64_t floor = floor_of(budgets, *selector);
+  if (n_prompt > floor) {
+    RKV_ASSIGN_OR_RETURN(plan.rows, rows_within_bytes(budgets, shape, floor, n_prompt));
   }
-  if (!rows.ok()) return rows.status().with_context(fmt::format("--kv-budget {}", budgets.budget.to_string()));
-  plan.rows = std::move(*rows);
   return plan;
 }
 

@@ -36,7 +36,7 @@ class CommandsTest : public ::testing::Test {
       text += "ship " + std::to_string(i * 37 % 101) + " lies at quay " + std::to_string(i) + ". ";
     write("document.txt", text.substr(0, 400));
     const Outcome profiled =
-        run("profile -m $M --limit 2 --max-tokens 120 --answer-tokens 4 --window 8 -o $D/profile.json");
+        run("profile -m $M --limit 2 --max-tokens 400 --answer-tokens 4 --window 8 -o $D/profile.json");
     ASSERT_EQ(profiled.exit_code, 0) << profiled.text;
   }
 
@@ -105,7 +105,7 @@ TEST_F(CommandsTest, ProfilesAreFoundByTheModelsFingerprint) {
   std::filesystem::remove_all(folder_ + "/cache");
   EXPECT_NE(run(ask).text.find("every layer gets the same budget"), std::string::npos);
   EXPECT_EQ(run_json(ask + " --json").at("allocator"), "uniform");
-  ASSERT_EQ(run("profile -m $M --limit 1 --max-tokens 80 --answer-tokens 4").exit_code, 0);
+  ASSERT_EQ(run("profile -m $M --limit 1 --max-tokens 400 --answer-tokens 4").exit_code, 0);
   EXPECT_EQ(run_json(ask + " --json").at("allocator"), "ripple");
   const json found = run_json("models --json");
   ASSERT_EQ(found.at("profiles").size(), 1U);
@@ -127,6 +127,7 @@ TEST_F(CommandsTest, BadInputIsOneSentenceAndNothingIsWritten) {
   write("empty.txt", "");
   write("damaged.json", "{\"format\": \"ripplekv.profile\", ");
   write("future.json", "{\"format\": \"ripplekv.profile\", \"version\": 99}");
+  write("ids2.json", "{\"ids\": [5, 6, 7, 8, 9]}");
   write("ids.json", "{\"ids\": [1, 2, -3]}");
   std::ifstream source(model_, std::ios::binary);
   std::string bytes((std::istreambuf_iterator<char>(source)), std::istreambuf_iterator<char>());
@@ -159,7 +160,8 @@ TEST_F(CommandsTest, BadInputIsOneSentenceAndNothingIsWritten) {
       {"trace -m $M --input $D/document.txt -o $D/document.txt/x.json", "x"},
       {"allocate --profile $D/profile.json --kv-budget 25% --window 8 --tokens 200 -o /dev/full", "/dev/full"},
       {"profile -m $M --calibration $D/none.txt -o $D/new.json", "none.txt"},
-      {"profile -m $M --limit 1 --max-tokens 20 -o $D/new.json", "no row to nudge"},
+      {"profile -m $M --limit 1 --max-tokens 20 -o $D/new.json", "longer than 20 tokens"},
+      {"profile -m $M --calibration $D/ids2.json -o $D/new.json", "no row to nudge"},
   };
   for (const auto& [args, expected] : cases) {
     const Outcome outcome = run(args);
