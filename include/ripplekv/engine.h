@@ -30,6 +30,7 @@ class TensorArena;  // src/cache/tensor_arena.h
 struct CachePlan {
   int64_t n_prompt = 0;
   std::vector<int64_t> rows;     // [n_layer] after prefill
+  int64_t rows_floor = 1;        // no layer is compressed below this later (decode-time budget)
   std::vector<KvFormat> format;  // [n_layer]
   std::string selector;
   SelectorOptions selector_options;

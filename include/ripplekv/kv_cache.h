@@ -126,7 +126,9 @@ class LayerCache {
   std::vector<std::vector<int32_t>> positions_;  // one list while all heads agree, else one per KV head
 };
 
-// Bytes one row costs in all KV heads of a layer, index included when the heads keep different rows.
+// Index bytes of one row once the heads keep different rows; while they agree it is one int32.
+int64_t index_bytes_per_row(const LayerShape& shape);
+// Bytes one row costs in all KV heads of a layer, index included as above.
 int64_t bytes_per_row(const LayerShape& shape, const KvFormat& format);
 
 // How far a cache had been filled: rows per layer. Cheap; holds no rows.

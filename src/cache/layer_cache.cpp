@@ -37,10 +37,11 @@ void copy_rows(const ggml_tensor* from, ggml_tensor* to, int64_t n_rows_from, in
 
 }  // namespace
 
+int64_t index_bytes_per_row(const LayerShape& shape) { return shape.n_head_kv * static_cast<int64_t>(sizeof(int32_t)); }
+
 int64_t bytes_per_row(const LayerShape& shape, const KvFormat& format) {
-  const int64_t index = shape.n_head_kv > 1 ? shape.n_head_kv : 1;
   return shape.n_head_kv * (row_bytes(format.k, shape.head_dim) + row_bytes(format.v, shape.head_dim)) +
-         index * static_cast<int64_t>(sizeof(int32_t));
+         index_bytes_per_row(shape);
 }
 
 LayerCache::LayerCache(ggml_backend_buffer_type* buffer_type, const LayerShape& shape, const KvFormat& format)

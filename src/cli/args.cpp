@@ -92,7 +92,7 @@ void add_model_args(OptionTable& table, ModelArgs& model, bool may_be_auto = fal
   add_size(table,
            {.names = "-ub,--ubatch-size",
             .value = "N",
-            .help = "Tokens of one prefill chunk; the result does not depend on it"},
+            .help = "Tokens of one prefill chunk: speed and memory; results differ only in rounding"},
            model.n_ubatch, {.min = 1, .max = kRowsMax});
   add_size(table,
            {.names = "-c,--ctx-size",
@@ -230,7 +230,17 @@ Status check_budget_flags(const OptionTable& table, const KvArgs& kv) {
   return ok_status();
 }
 
-void add_kv_args(OptionTable& table, KvArgs& kv) {
+void add_decode_slack(OptionTable& table, KvArgs& kv) {
+  add_parsed(table,
+             {.names = "--decode-slack",
+              .value = "N",
+              .help = "While answering, compress a layer again once it is N rows over its budget",
+              .default_text = "never"},
+             kv.decode_slack,
+             [](std::string_view text) { return parse_whole(text, {.min = 1, .max = kTokensMax}, true); });
+}
+
+void add_kv_args(OptionTable& table, KvArgs& kv, bool decodes) {
   table.begin_group("Budget");
   add_parsed(
       table,
@@ -242,13 +252,7 @@ void add_kv_args(OptionTable& table, KvArgs& kv) {
             .help = "A budgets.json made by `ripplekv allocate`, in place of --kv-budget and the flags of allocation "
                     "and selection"},
            kv.budget_file);
-  add_parsed(table,
-             {.names = "--decode-slack",
-              .value = "N",
-              .help = "While answering, compress a layer again once it is N rows over its budget",
-              .default_text = "never"},
-             kv.decode_slack,
-             [](std::string_view text) { return parse_whole(text, {.min = 1, .max = kTokensMax}, true); });
+  if (decodes) add_decode_slack(table, kv);
   table.add_rule([&table, &kv] { return check_budget_flags(table, kv); });
   add_allocator_args(table, kv.allocator, kv.selector, true);
   add_selector_args(table, kv.selector);
@@ -359,7 +363,7 @@ void add_measuring_args(OptionTable& table, ProfileArgs& args) {
             .help = "Rows that are nudged: all, or those the selector could drop"},
            settings.rows, {"all", "evictable"});
   add_whole(table, {.names = "--repeats", .value = "N", .help = "Noise draws per sample and layer"}, settings.n_repeat,
-            {.min = 1});
+            {.min = 1, .max = 1000});
   add_whole(table, {.names = "-s,--seed", .value = "N", .help = "Seed of samples and noise"}, settings.seed,
             {.min = 0});
   add_parsed(table,
@@ -420,7 +424,7 @@ void add_args(OptionTable& table, RunArgs& args) {
   add_model_args(table, args.model);
   add_prompt_args(table, args.prompt);
   add_sampling_args(table, args.sampling);
-  add_kv_args(table, args.kv);
+  add_kv_args(table, args.kv, /*decodes=*/true);
   table.begin_group("Output");
   table.add_flag("--auto-profile", "Profile the model first if it has no profile yet",
                  [&args] { args.auto_profile = true; });
@@ -445,7 +449,7 @@ void add_args(OptionTable& table, TraceArgs& args) {
             .help = "The prompt: text, or JSON with \"ids\" and, to measure against, \"answer\"",
             .required = true},
            args.input_file);
-  add_kv_args(table, args.kv);
+  add_kv_args(table, args.kv, /*decodes=*/false);
   table.begin_group("Output");
   add_output_file(table, args.output_file, "The trace, as JSON", "standard output");
   add_path(table,

@@ -46,6 +46,7 @@ Result<Subject> find_subject(const AllocateArgs& args) {
 }  // namespace
 
 Status cmd_allocate(const AllocateArgs& args) {
+  RKV_RETURN_IF_ERROR(check_selector_budget(args.selector.name, args.budget));
   RKV_ASSIGN_OR_RETURN(const Subject subject, find_subject(args));
   Policy policy;
   policy.budget = args.budget;
@@ -78,7 +79,7 @@ Status cmd_allocate(const AllocateArgs& args) {
                                          {"total_rows", total},
                                          {"kept_fraction", kept},
                                          {"output", args.output_file}};
-    fmt::print("{}\n", json.dump(2));
+    fmt::print("{}\n", json_text(json));
     return ok_status();
   }
   const int64_t top = *std::max_element(rows.begin(), rows.end());

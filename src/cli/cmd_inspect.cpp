@@ -40,7 +40,7 @@ Status cmd_inspect(const InspectArgs& args) {
                                          {"kv_bytes_per_token_f16", per_token},
                                          {"has_chat_template", !model->vocab().chat_template().empty()},
                                          {"has_profile", profile.has_value()}};
-    fmt::print("{}\n", json.dump(2));
+    fmt::print("{}\n", json_text(json));
     return ok_status();
   }
   fmt::print("file          {}\n", path);

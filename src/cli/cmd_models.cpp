@@ -8,6 +8,7 @@
 
 #include "cli/commands.h"
 #include "cli/places.h"
+#include "cli/setup.h"
 #include "model/gguf_file.h"
 #include "ripplekv/profile.h"
 
@@ -43,7 +44,7 @@ Status cmd_models(const ModelsArgs& args) {
     profiles.push_back(std::move(entry));
   }
   if (args.output.json) {
-    fmt::print("{}\n", nlohmann::ordered_json{{"models", models}, {"profiles", profiles}}.dump(2));
+    fmt::print("{}\n", json_text({{"models", models}, {"profiles", profiles}}));
     return ok_status();
   }
   fmt::print("cache folder  {}\n", cache_dir());

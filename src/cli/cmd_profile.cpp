@@ -47,7 +47,7 @@ Status cmd_profile(const ProfileArgs& args) {
     for (const auto& layer : sensitivity_of(profile)) {
       json["sensitivity"].push_back({{"mean", layer.mean}, {"standard_error", layer.standard_error}});
     }
-    fmt::print("{}\n", json.dump(2));
+    fmt::print("{}\n", json_text(json));
     return ok_status();
   }
   print_table(profile);

@@ -4,8 +4,10 @@
 // ripplekv run: answer one prompt.
 #include <fmt/format.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -96,10 +98,16 @@ Status cmd_run(const RunArgs& args) {
   engine->set_cancel(interrupt_flag());
 
   if (args.auto_profile) {
-    RKV_ASSIGN_OR_RETURN(const auto found, find_profile(args.kv.allocator.profile_file, model->id()));
+    const std::string& named = args.kv.allocator.profile_file;
+    std::error_code ignored;
+    std::optional<Profile> found;
+    if (named.empty() || std::filesystem::exists(named, ignored)) {
+      RKV_ASSIGN_OR_RETURN(found, find_profile(named, model->id()));
+    }
     if (!found || !found->complete()) {
       ModelArgs profiled_model = args.model;
       profiled_model.weights = kWeightsAuto;
+      profiled_model.n_ctx = 0;  // of the run, not of the model's profile
       RKV_ASSIGN_OR_RETURN(const Profiled profiled, profile_with_progress(profiled_model, ProfileSettings(), "", 8,
                                                                           args.kv.allocator.profile_file, false));
       print_to_stderr(fmt::format("profiled in {}", human_duration(profiled.profile.seconds)));
@@ -138,23 +146,30 @@ Status cmd_run(const RunArgs& args) {
   options.n_predict = args.sampling.n_predict;
   options.n_ctx = n_ctx;
   options.stop = args.prompt.stop;
+  std::atomic<bool> output_failed = false;
   const auto stream = [&](std::string_view text) {
     if (args.output.json) return;
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    std::fflush(stdout);
+    if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return;
+    output_failed = true;  // nobody reads on: stop
+    engine->set_cancel(&output_failed);
   };
   const Result<Generated> generated = generate(*engine, sequence, prompt, options, stream);
   if (!args.output.json) {
     std::fputs("\n", stdout);
     std::fflush(stdout);  // before what stderr says
   }
+  if (output_failed) return io_error("standard output could not be written");
   if (!generated.ok()) return generated.status();
 
-  const LayerBytes held = sequence.cache.bytes();
+  // Both in bytes of rows: what is allocated beside them (room to grow, page ends) is told apart.
+  const LayerBytes bytes = sequence.cache.bytes();
+  const int64_t held = bytes.payload + bytes.scales + bytes.index;
+  const int64_t allocated = bytes.total();
   int64_t full = 0;
   for (const KvFormat& format : plan.format) {
-    full += sequence.cache.n_pos() * (bytes_per_row(model->config().layer_shape(), format) -
-                                      static_cast<int64_t>(sizeof(int32_t)) * model->config().n_head_kv);
+    full += sequence.cache.n_pos() *
+            (bytes_per_row(model->config().layer_shape(), format) - index_bytes_per_row(model->config().layer_shape()) +
+             static_cast<int64_t>(sizeof(int32_t)));
   }
   const double prefill_speed = per_second(n_prompt, prefill_seconds);
   const double decode_speed = per_second(generated->n_decoded, generated->seconds);
@@ -168,7 +183,8 @@ Status cmd_run(const RunArgs& args) {
                                          {"allocator", budgets ? budgets->allocator : "full"},
                                          {"kv_budget", budgets ? budgets->budget.to_string() : "full"},
                                          {"rows", plan.rows},
-                                         {"kv_bytes_held", held.total()},
+                                         {"kv_bytes_held", held},
+                                         {"kv_bytes_allocated", allocated},
                                          {"kv_bytes_full", full},
                                          {"kv_bytes_peak", sequence.receipt.kv_peak_held},
                                          {"kv_bytes_peak_planned", sequence.receipt.kv_peak_planned},
@@ -178,14 +194,14 @@ Status cmd_run(const RunArgs& args) {
                                          {"decode_seconds", generated->seconds},
                                          {"decode_tokens_per_second", decode_speed},
                                          {"receipt", receipt_json(sequence.receipt)}};
-    fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    fmt::print("{}\n", json_text(json));
   }
   if (args.output.receipt) print_receipt(sequence.receipt);
-  print_to_stderr(
-      fmt::format("prefill {} tokens, {:.1f} tokens/s | decode {} tokens, {:.1f} tokens/s | KV {} held, {} full "
-                  "({:.1f}%)",
-                  n_prompt, prefill_speed, generated->n_decoded, decode_speed, human_bytes(held.total()),
-                  human_bytes(full), 100.0 * static_cast<double>(held.total()) / static_cast<double>(full)));
+  print_to_stderr(fmt::format(
+      "prefill {} tokens, {:.1f} tokens/s | decode {} tokens, {:.1f} tokens/s | KV {} held ({} allocated), {} full "
+      "({:.1f}%)",
+      n_prompt, prefill_speed, generated->n_decoded, decode_speed, human_bytes(held), human_bytes(allocated),
+      human_bytes(full), 100.0 * static_cast<double>(held) / static_cast<double>(full)));
   return ok_status();
 }
 

@@ -4,6 +4,7 @@
 // ripplekv trace: which rows were kept, and what that did.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/atomic_file.h"
@@ -41,11 +42,20 @@ Result<std::vector<int32_t>> ids_of(const nlohmann::json& json, const char* key,
   return ids;
 }
 
-// {"ids": [...], "answer": [...]} or {"text": "..."}; anything that does not begin with '{' is text.
+// {"ids": [...], "answer": [...]}, {"text": "..."} or a list of ids; what is neither object nor list of numbers is
+// text.
 Result<TraceInput> read_input(const Model& model, const std::string& path) {
   RKV_ASSIGN_OR_RETURN(const std::string text, read_text(path));
   TraceInput input;
   const auto first = text.find_first_not_of(" \t\r\n");
+  const bool may_be_list = first != std::string::npos && text[first] == '[';
+  if (may_be_list) {
+    auto list = parse_json(text, path);
+    if (list.ok() && std::all_of(list->begin(), list->end(), [](const auto& item) { return item.is_number(); })) {
+      RKV_ASSIGN_OR_RETURN(input.ids, ids_of({{"ids", *list}}, "ids", path));
+      return input;
+    }
+  }
   if (first == std::string::npos || text[first] != '{') {
     input.ids = model.vocab().tokenize(text, true, true);
     return input;
@@ -74,6 +84,7 @@ Status cmd_trace(const TraceArgs& args) {
         fmt::format("input: {} tokens and {} of the answer, the context holds {}; --ctx-size raises it", n_prompt,
                     input.answer.size(), n_ctx));
   }
+  for (const std::string& output : {args.output_file, args.html_file}) RKV_RETURN_IF_ERROR(make_folder_of(output));
   std::string note;
   RKV_ASSIGN_OR_RETURN(const auto budgets, resolve_budgets(args.kv, model->id(), note));
   if (!note.empty()) print_to_stderr("note: " + note);
@@ -97,15 +108,16 @@ Status cmd_trace(const TraceArgs& args) {
   if (!input.answer.empty()) {
     json["answer_nll"] = trace.answer_nll;
     json["answer_nll_mean_full"] = trace.nll_full;
+  }
+  if (input.answer.size() >= 2) {  // the first token of an answer is the prefill's: no cache has moved it yet
     json["kl"] = trace.kl;
     json["top1"] = trace.top1;
   }
   json["kept"] = trace.kept;
-  const std::string text = json.dump() + "\n";
+  const std::string text = json_text(json, /*indent=*/-1) + "\n";
   if (args.output_file.empty()) {
     std::fwrite(text.data(), 1, text.size(), stdout);
   } else {
-    RKV_RETURN_IF_ERROR(make_folder_of(args.output_file));
     RKV_RETURN_IF_ERROR(write_file_atomically(args.output_file, text));
   }
   if (args.html_file.empty()) return ok_status();
@@ -128,7 +140,6 @@ Status cmd_trace(const TraceArgs& args) {
     answer.top1_agreement = trace.top1;
     view.answer = std::move(answer);
   }
-  RKV_RETURN_IF_ERROR(make_folder_of(args.html_file));
   return write_file_atomically(args.html_file, trace_html(view));
 }
 

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <nlohmann/json.hpp>
+#include <thread>
 
 #include "base/atomic_file.h"
 #include "base/progress.h"
@@ -41,6 +43,10 @@ Result<std::string> read_standard_input() {
 
 }  // namespace
 
+std::string json_text(const nlohmann::ordered_json& json, int indent) {
+  return json.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 void print_to_stderr(const std::string& line) { std::fputs((line + "\n").c_str(), stderr); }
 
 Result<std::shared_ptr<const Model>> load_model(const ModelArgs& args) {
@@ -54,6 +60,11 @@ Result<std::shared_ptr<const Model>> load_model(const ModelArgs& args) {
 }
 
 Result<std::unique_ptr<Engine>> make_engine(std::shared_ptr<const Model> model, const ModelArgs& args) {
+  const int processors = static_cast<int>(std::thread::hardware_concurrency());
+  if (processors > 0 && args.n_threads > 4 * processors) {
+    return invalid_argument(fmt::format("--threads {}: this machine has {} processors, expected at most {}",
+                                        args.n_threads, processors, 4 * processors));
+  }
   return Engine::create(std::move(model), {.n_threads = args.n_threads, .n_chunk = args.n_ubatch});
 }
 
@@ -76,6 +87,13 @@ Result<std::optional<Profile>> find_profile(const std::string& named, const Mode
   RKV_ASSIGN_OR_RETURN(Profile profile, read_profile(path));
   RKV_RETURN_IF_ERROR(check_model(profile.model, model, fmt::format("profile '{}'", path)));
   return std::optional<Profile>(std::move(profile));
+}
+
+Status check_selector_budget(const std::string& selector, const KvBudget& budget) {
+  const bool whole = budget.kind == KvBudget::Kind::kFraction && budget.value >= 1;
+  if (selector != "full" || whole) return ok_status();
+  return invalid_argument(
+      fmt::format("--selector full keeps every row: got a budget of {}, expected none or 100%", budget.to_string()));
 }
 
 Result<std::optional<Budgets>> resolve_budgets(const KvArgs& args, const ModelId& model, std::string& note) {
@@ -114,6 +132,7 @@ Result<std::optional<Budgets>> resolve_budgets(const KvArgs& args, const ModelId
     note = fmt::format("the profile is unfinished ({} of {} samples); 'ripplekv profile' goes on with it",
                        profile->samples.size(), profile->n_sample_planned);
   }
+  RKV_RETURN_IF_ERROR(check_selector_budget(policy.selector, policy.budget));
   RKV_ASSIGN_OR_RETURN(budgets, make_budgets(model, policy, profile ? &*profile : nullptr));
   return budgets;
 }
@@ -134,7 +153,11 @@ Result<Profiled> profile_with_progress(ModelArgs model_args, ProfileSettings set
     RKV_ASSIGN_OR_RETURN(const auto file, GgufFile::open(model_path));
     const bool fits = file->f32_bytes() < available_memory() / 2;
     model_args.weights = fits ? "f32" : "native";
-    if (!fits) {
+    // An unfinished profile goes on as it began, however much memory is free today.
+    const auto begun =
+        fresh ? Result<Profile>(not_found("")) : read_profile(path.empty() ? profile_path(file->fingerprint()) : path);
+    if (begun.ok()) model_args.weights = begun->settings.weights;
+    if (model_args.weights == "native") {
       print_to_stderr(
           fmt::format("note: f32 weights would take {}; with native ones tolerant layers are measured with a "
                       "floor of noise",
@@ -148,6 +171,10 @@ Result<Profiled> profile_with_progress(ModelArgs model_args, ProfileSettings set
   settings.weights = model_args.weights;
   settings.calibration = calibration.empty() ? "builtin" : calibration.substr(calibration.find_last_of('/') + 1);
   settings.max_tokens = std::min(settings.max_tokens, context_limit(model_args, model.config()) - settings.n_answer);
+  if (settings.max_tokens < 1) {
+    return invalid_argument(fmt::format("--answer-tokens {}: leaves no room for a prompt in a context of {} tokens",
+                                        settings.n_answer, context_limit(model_args, model.config())));
+  }
   Profiled result;
   result.path = path.empty() ? profile_path(model.id().fingerprint) : path;
   std::vector<CalibrationSample> texts;
@@ -181,6 +208,9 @@ Result<Profiled> profile_with_progress(ModelArgs model_args, ProfileSettings set
   Result<Profile> profile = run_profile(*engine, settings, samples, options);
   if (progress) progress->finish();
   if (!profile.ok() && profile.status().code() == StatusCode::kCancelled) {
+    std::error_code ignored;
+    if (!std::filesystem::exists(result.path, ignored))
+      return cancelled("interrupted before the first sample was done");
     return cancelled(fmt::format("interrupted; what is measured is in '{}', the same command goes on", result.path));
   }
   RKV_ASSIGN_OR_RETURN(result.profile, std::move(profile));

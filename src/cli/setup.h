@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 
@@ -28,6 +29,9 @@ Result<std::optional<Profile>> find_profile(const std::string& named, const Mode
 // budgets are uniform for want of a profile), or "".
 Result<std::optional<Budgets>> resolve_budgets(const KvArgs& args, const ModelId& model, std::string& note);
 
+// The selector `full` chooses nothing: with less than the whole budget it would keep whichever rows come first.
+Status check_selector_budget(const std::string& selector, const KvBudget& budget);
+
 // Whole text of a prompt or input file ("-": standard input). Errors: not there, not UTF-8 (byte named), over 1 GiB.
 Result<std::string> read_text(const std::string& path);
 
@@ -44,5 +48,8 @@ Result<Profiled> profile_with_progress(ModelArgs model_args, ProfileSettings set
                                        int n_sample, const std::string& path, bool fresh);
 
 void print_to_stderr(const std::string& line);
+
+// JSON for standard output or a file; bytes that are not UTF-8 (a model's name, a path) become U+FFFD.
+std::string json_text(const nlohmann::ordered_json& json, int indent = 2);
 
 }  // namespace ripplekv

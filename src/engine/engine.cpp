@@ -181,7 +181,7 @@ Status Engine::compress_outgrown(Sequence& sequence) {
   ++window.n_filled;
   for (int il = 0; il < config.n_layer; ++il) {
     LayerCache& layer = sequence.cache.layer(il);
-    const int64_t rows = sequence.plan.rows[static_cast<size_t>(il)];
+    const int64_t rows = std::max(sequence.plan.rows[static_cast<size_t>(il)], sequence.plan.rows_floor);
     if (layer.n_rows() <= rows + window.slack) continue;
     // A layer of fewer rows than the window has dropped the rows of its older queries.
     const auto n_window = static_cast<int>(std::min<int64_t>({window.n_filled, window.width, layer.n_rows()}));

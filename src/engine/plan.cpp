@@ -116,16 +116,16 @@ Result<CachePlan> plan_cache(const Budgets& budgets, const ModelConfig& config, 
   plan.format = budgets.kv_format;
   plan.selector = budgets.selector;
   plan.selector_options = budgets.selector_options;
+  RKV_ASSIGN_OR_RETURN(const auto selector, make_selector(budgets.selector, budgets.selector_options));
+  plan.rows_floor = floor_of(budgets, *selector);
   RKV_ASSIGN_OR_RETURN(plan.rows, rows_at(budgets, n_prompt,
                                           static_cast<double>(bytes_of(one_row, shape, budgets.kv_format)) /
                                               static_cast<double>(n_layer)));
   const bool mixed =
       std::adjacent_find(plan.format.begin(), plan.format.end(), std::not_equal_to<>()) != plan.format.end();
   if (!mixed || budgets.budget.kind != KvBudget::Kind::kBytes) return plan;
-  RKV_ASSIGN_OR_RETURN(const auto selector, make_selector(budgets.selector, budgets.selector_options));
-  const int64_t floor = floor_of(budgets, *selector);
-  if (n_prompt > floor) {
-    RKV_ASSIGN_OR_RETURN(plan.rows, rows_within_bytes(budgets, shape, floor, n_prompt));
+  if (n_prompt > plan.rows_floor) {
+    RKV_ASSIGN_OR_RETURN(plan.rows, rows_within_bytes(budgets, shape, plan.rows_floor, n_prompt));
   }
   return plan;
 }
@@ -147,9 +147,9 @@ MemoryForecast forecast_memory(const CachePlan& plan, const ModelConfig& config,
     forecast.layers.push_back(kept);
     forecast.kv_full += allocation(shape, plan.format[il], plan.n_prompt);
   }
-  forecast.scratch =
-      static_cast<int64_t>(sizeof(float)) *
-      (config.n_embd * plan.n_prompt + int64_t{plan.selector_options.window} * config.n_head * config.head_dim);
+  forecast.scratch = static_cast<int64_t>(sizeof(float)) *
+                     (config.n_embd * plan.n_prompt +
+                      std::min<int64_t>(plan.selector_options.window, plan.n_prompt) * config.n_head * config.head_dim);
   return forecast;
 }
 

@@ -165,7 +165,13 @@ Status Forward::run(const ForwardBatch& batch) {
     };
   };
   RKV_RETURN_IF_ERROR(compute(n_nodes, build));
-  if (n_out > 0) ggml_backend_tensor_get(logits, batch.logits->data(), 0, batch.logits->size() * sizeof(float));
+  if (n_out > 0) {
+    ggml_backend_tensor_get(logits, batch.logits->data(), 0, batch.logits->size() * sizeof(float));
+    if (!std::all_of(batch.logits->begin(), batch.logits->end(), [](float x) { return std::isfinite(x); })) {
+      return data_loss(fmt::format("model '{}': computed a logit that is not a finite number; its weights are damaged",
+                                   model_->path()));
+    }
+  }
 
   for (const Segment& segment : batch.segments) {
     for (int il = batch.layer_begin; il < batch.layer_end; ++il) {

@@ -53,7 +53,8 @@ class Forward {
   int n_threads() const { return n_threads_; }
 
   // Runs the batch and declares the new rows in each layer run; n_pos of the caches is the caller's to advance.
-  // Reserves room in the caches first. Errors: cancelled, out of memory; then no row is declared.
+  // Reserves room in the caches first. Errors: cancelled, out of memory, logits that are not finite (damaged weights);
+  // then no row is declared.
   Status run(const ForwardBatch& batch);
 
   // Softmax attention of the last n_window queries of a layer over all its rows, causal, mean over the window.

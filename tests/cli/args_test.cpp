@@ -135,7 +135,6 @@ Cases<Args> kv_cases() {
          return a.kv.budget && a.kv.budget->kind == KvBudget::Kind::kBytes && a.kv.budget->value == 256.0 * 1024 * 1024;
        }},
       {{"--budget"}, "b.json", {}, [](const Args& a) { return a.kv.budget_file == "b.json"; }},
-      {{"--decode-slack"}, "64", budget, [](const Args& a) { return a.kv.decode_slack == 64; }},
   };
   return all(own, allocator_cases<Args>(budget, [](const Args& a) { return a.kv.allocator; }),
              selector_cases<Args>(budget, [](const Args& a) { return a.kv.selector; }),
@@ -154,6 +153,7 @@ FlagCase<Args> json_case() {
 TEST(Args, RunTakesEveryFlag) {
   using A = RunArgs;
   const Cases<A> own = {
+      {{"--decode-slack"}, "64", {"--kv-budget", "10%"}, [](const A& a) { return a.kv.decode_slack == 64; }},
       {{"-p", "--prompt"}, "a prompt", {}, [](const A& a) { return a.prompt.prompt == "a prompt"; }},
       {{"-f", "--file"}, "-", {}, [](const A& a) { return a.prompt.file == "-"; }},
       {{"-sys", "--system-prompt"}, "be brief", {}, [](const A& a) { return a.prompt.system_prompt == "be brief"; }},
