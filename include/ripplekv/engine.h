@@ -31,11 +31,14 @@ struct CachePlan {
   int64_t n_prompt = 0;
   std::vector<int64_t> rows;     // [n_layer] after prefill
   int64_t rows_floor = 1;        // no layer is compressed below this later (decode-time budget)
+  int64_t decode_slack = 0;      // rows a layer may outgrow its budget by while decoding; 0: it grows without end
   std::vector<KvFormat> format;  // [n_layer]
   std::string selector;
   SelectorOptions selector_options;
   int64_t total_rows() const;
   bool keeps_all() const;  // no layer is compressed
+  // Most rows of layer il once n_decode tokens have followed the prompt.
+  int64_t rows_after(int il, int64_t n_decode) const;
 };
 
 // Rows for a prompt of n_prompt tokens. A budget of bytes counts K, V and index bytes of the kv formats given.
@@ -54,12 +57,15 @@ Status check_plan(const CachePlan& plan, const ModelConfig& config);
 struct MemoryForecast {
   std::vector<int64_t> layers;  // [n_layer] after prefill
   int64_t kv_after_prefill = 0;
-  int64_t kv_peak = 0;  // compressed layers + one full layer
-  int64_t kv_full = 0;  // of an uncompressed cache
-  int64_t scratch = 0;  // activations of the prompt and the query window
+  int64_t kv_peak = 0;    // in prefill: compressed layers + one full layer
+  int64_t kv_decode = 0;  // never exceeded while the n_decode tokens follow: all layers grown, one of them moved
+  int64_t kv_full = 0;    // of an uncompressed cache of the prompt
+  int64_t scratch = 0;    // activations of the prompt and the query windows
 };
-// in_place: whether layers are compacted without a copy, as on host memory (LayerCache::compacts_in_place).
-MemoryForecast forecast_memory(const CachePlan& plan, const ModelConfig& config, int64_t extra_rows,
+// n_decode: tokens that will follow the prompt; LayerCache::kManyRows: nobody knows, and kv_decode counts them only as
+// far as the plan's decode_slack bounds them. in_place: whether layers are compacted without a copy, as on host memory
+// (LayerCache::compacts_in_place).
+MemoryForecast forecast_memory(const CachePlan& plan, const ModelConfig& config, int64_t n_decode,
                                bool in_place = true);
 
 // One layer's line of the receipt.
@@ -91,6 +97,7 @@ struct Sequence {
   KvCache cache;
   CachePlan plan;
   std::vector<float> logits;  // of the next token, F32 [n_vocab]
+  int64_t n_decode_left = 0;  // tokens that may still follow, as PrefillOptions::n_decode said; more are not refused
   Receipt receipt;
   std::vector<KeepList> kept;  // [n_layer], if asked for; rows are positions of the prompt
 
@@ -99,13 +106,13 @@ struct Sequence {
   Sequence& operator=(Sequence&&) noexcept;
   ~Sequence();
 
-  // Decode-time budget: last queries of every layer, see Engine::limit_decode.
+  // Decode-time budget (CachePlan::decode_slack): the last queries of every layer.
   struct DecodeWindow;
   std::unique_ptr<DecodeWindow> decode_window;
 };
 
 struct PrefillOptions {
-  int64_t extra_rows = 0;  // room for rows after the prompt where no layer is compressed
+  int64_t n_decode = LayerCache::kManyRows;  // tokens that will follow at most; kManyRows: nobody knows
   bool record_kept = false;
   std::function<void(int64_t done, int64_t total)> on_progress;
 };
@@ -125,15 +132,14 @@ class Engine {
   int n_threads() const;
 
   // The whole prompt, layer by layer; each layer is compressed to the plan after its own prefill attention. The receipt
-  // is checked. Errors: 0 tokens, ids out of range, memory that cannot fit (before any work), cancelled.
+  // is checked. Errors: 0 tokens, ids out of range, memory that cannot fit the prompt or, where n_decode is known, what
+  // follows (before any work), cancelled.
   Result<Sequence> prefill(std::span<const int32_t> tokens, const CachePlan& plan, const PrefillOptions& options = {});
 
-  // One token through each sequence, in one batch; each sequence's logits are replaced. REQUIRES: sequences distinct.
+  // One token through each sequence, in one batch; each sequence's logits are replaced. Where the plan has a
+  // decode_slack, a layer that then holds over plan.rows + decode_slack rows is compressed to plan.rows again, scored
+  // with its last (up to W) decoded queries. REQUIRES: sequences distinct.
   Status decode(std::span<const DecodeStep> steps);
-
-  // From now on a layer of this sequence that holds over plan.rows + slack rows is compressed to plan.rows again,
-  // scored with its last (up to W) decoded queries. REQUIRES: slack >= 1.
-  Status limit_decode(Sequence& sequence, int64_t slack);
 
   // Teacher forcing: logits after each of the tokens, F32 [n_vocab, tokens.size()]. The cache is left as it was.
   Result<std::vector<float>> score(KvCache& cache, std::span<const int32_t> tokens);
@@ -147,6 +153,8 @@ class Engine {
 
  private:
   Engine();
+  Status check_memory(const CachePlan& plan, const MemoryForecast& forecast, int64_t n_decode) const;
+  Status start_decode_window(Sequence& sequence) const;
   Status compress_outgrown(Sequence& sequence);
 
   std::shared_ptr<const Model> model_;

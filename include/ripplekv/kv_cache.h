@@ -46,6 +46,7 @@ class LayerCache {
  public:
   // Rows added at once when a cache outgrows its capacity: kGrowRows or 1/16 of the capacity, whichever is more.
   static constexpr int64_t kGrowRows = 32;
+  static constexpr int64_t kManyRows = int64_t{1} << 31;  // more than positions can count: nobody knows how many follow
 
   // Errors: the format does not fit head_dim; out of memory (names the size).
   static Result<LayerCache> create(ggml_backend_buffer_type* buffer_type, const LayerShape& shape,
@@ -66,8 +67,9 @@ class LayerCache {
   // True positions of the rows of a head, ascending. [n_rows]
   std::span<const int32_t> positions(int head) const;
 
-  // Room for `n` more rows; existing rows keep their place and bytes.
-  Status reserve_more(int64_t n);
+  // Room for `n` more rows, and some of the `n_later` that may follow those; existing rows keep their place and bytes.
+  // While they move, the old allocation stands beside the new one.
+  Status reserve_more(int64_t n, int64_t n_later = kManyRows);
 
   // Declares that rows [n_rows, n_rows + n) were written (same place in every head) for positions pos0, pos0 + 1, ...
   // REQUIRES: n_rows() + n <= capacity().

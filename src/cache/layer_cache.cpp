@@ -82,10 +82,10 @@ std::span<const int32_t> LayerCache::positions(int head) const {
   return positions_.size() == 1 ? positions_[0] : positions_[static_cast<size_t>(head)];
 }
 
-Status LayerCache::reserve_more(int64_t n) {
+Status LayerCache::reserve_more(int64_t n, int64_t n_later) {
   const int64_t wanted = n_rows_ + n;
   if (wanted <= capacity_) return ok_status();
-  const int64_t capacity = std::max(wanted, capacity_ + std::max(kGrowRows, capacity_ / 16));
+  const int64_t capacity = std::clamp(capacity_ + std::max(kGrowRows, capacity_ / 16), wanted, wanted + n_later);
   RKV_ASSIGN_OR_RETURN(auto arena, allocate(capacity));
   if (n_rows_ > 0) {
     std::vector<int64_t> all(static_cast<size_t>(n_rows_));

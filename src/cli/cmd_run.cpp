@@ -120,9 +120,10 @@ Status cmd_run(const RunArgs& args) {
   if (budgets) {
     RKV_ASSIGN_OR_RETURN(plan, plan_cache(*budgets, model->config(), n_prompt));
   }
+  plan.decode_slack = args.kv.decode_slack.value_or(0);
 
   PrefillOptions prefill_options;
-  prefill_options.extra_rows = std::min<int64_t>(std::max<int64_t>(0, args.sampling.n_predict), n_ctx - n_prompt);
+  if (args.sampling.n_predict >= 0) prefill_options.n_decode = args.sampling.n_predict;
   const auto begin = std::chrono::steady_clock::now();
   Result<Sequence> prefilled = [&] {
     Progress progress("prefill", n_prompt * model->config().n_layer);
@@ -132,7 +133,6 @@ Status cmd_run(const RunArgs& args) {
   if (!prefilled.ok()) return prefilled.status();
   Sequence sequence = std::move(*prefilled);
   const double prefill_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  if (args.kv.decode_slack) RKV_RETURN_IF_ERROR(engine->limit_decode(sequence, *args.kv.decode_slack));
 
   GenerateOptions options;
   options.sampling.n_vocab = model->config().n_vocab;
@@ -202,7 +202,7 @@ Status cmd_run(const RunArgs& args) {
       "({:.1f}%)",
       n_prompt, prefill_speed, generated->n_decoded, decode_speed, human_bytes(held), human_bytes(allocated),
       human_bytes(full), 100.0 * static_cast<double>(held) / static_cast<double>(full)));
-  return ok_status();
+  return generated->stopped_by == "interrupt" ? cancelled("interrupted") : ok_status();
 }
 
 }  // namespace ripplekv

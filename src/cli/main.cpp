@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The program: parse, run, report. The only place that catches exceptions and chooses exit codes:
-// 0 done, 1 failed while running, 2 the command line was refused before any work.
+// 0 done, 1 failed while running, 2 the command line was refused before any work, 130 interrupted by a signal.
 #include <fmt/format.h>
 
 #include <cerrno>
@@ -23,6 +23,7 @@ namespace {
 
 constexpr int kExitFailure = 1;
 constexpr int kExitUsage = 2;
+constexpr int kExitInterrupted = 130;  // what shells report for SIGINT
 
 // Not fmt::print: it throws when stderr is closed.
 int fail(std::string_view message, int exit_code) {
@@ -51,7 +52,8 @@ int run_program(const std::vector<std::string>& args) {
   const Status status = line->invocation->run();
   if (!status.ok()) {
     std::fflush(stdout);  // so that what was said before the failure stands before it on a terminal
-    return fail(status.with_context(line->name).message(), kExitFailure);
+    const int exit_code = status.code() == StatusCode::kCancelled ? kExitInterrupted : kExitFailure;
+    return fail(status.with_context(line->name).message(), exit_code);
   }
   return finish(line->name);
 }

@@ -13,6 +13,7 @@
 
 #include "base/text.h"
 #include "engine/machine.h"
+#include "model/layer_view.h"
 #include "model/prefill.h"
 #include "model/weights.h"
 
@@ -34,10 +35,9 @@ Status check_ids(std::span<const int32_t> tokens, int n_vocab, std::string_view 
 // Queries of the last decoded tokens: slots [0, n_filled) of every layer's tensor, 2 W long; when it is full the last W
 // move to the front.
 struct Sequence::DecodeWindow {
-  int64_t slack = 0;
   int width = 0;                         // W
   int n_filled = 0;                      // slots in use
-  std::unique_ptr<TensorArena> queries;  // [n_layer] F32 [head_dim, n_head, 2 W]
+  std::unique_ptr<TensorArena> queries;  // [n_layer] F32 [head_dim, n_head, 2 W]; null if the selector needs none
   std::unique_ptr<Selector> selector;
 };
 
@@ -72,18 +72,14 @@ Result<Sequence> Engine::prefill(std::span<const int32_t> tokens, const CachePla
   RKV_RETURN_IF_ERROR(check_ids(tokens, config.n_vocab, "prompt"));
   RKV_CHECK(plan.n_prompt == static_cast<int64_t>(tokens.size()));
   RKV_RETURN_IF_ERROR(check_plan(plan, config));
-  const MemoryForecast forecast = forecast_memory(plan, config, options.extra_rows,
-                                                  ggml_backend_buft_is_host(model_->store().layer_buffer_type(0)));
-  const int64_t available = available_memory();
-  if (forecast.kv_peak + forecast.scratch > available) {
-    return resource_exhausted(
-        fmt::format("a prompt of {} tokens needs {} of memory ({} cache, {} activations), {} are free", tokens.size(),
-                    human_bytes(forecast.kv_peak + forecast.scratch), human_bytes(forecast.kv_peak),
-                    human_bytes(forecast.scratch), human_bytes(available)));
-  }
+  RKV_CHECK(options.n_decode >= 0 && options.n_decode <= LayerCache::kManyRows);
+  const MemoryForecast forecast =
+      forecast_memory(plan, config, options.n_decode, ggml_backend_buft_is_host(model_->store().layer_buffer_type(0)));
+  RKV_RETURN_IF_ERROR(check_memory(plan, forecast, options.n_decode));
 
   Sequence sequence;
   sequence.plan = plan;
+  sequence.n_decode_left = options.n_decode;
   sequence.receipt.kv_peak_planned = forecast.kv_peak;
   RKV_ASSIGN_OR_RETURN(const auto selector, make_selector(plan.selector, plan.selector_options));
   PrefillRequest request;
@@ -94,7 +90,9 @@ Result<Sequence> Engine::prefill(std::span<const int32_t> tokens, const CachePla
   request.window = plan.selector_options.window;
   request.on_progress = options.on_progress;
   if (plan.keeps_all()) {
-    request.extra_rows = options.extra_rows;
+    if (options.n_decode < LayerCache::kManyRows) {
+      request.extra_rows = plan.rows_after(0, options.n_decode) - plan.n_prompt;
+    }
   } else {
     request.taps = selector->needs();
   }
@@ -122,7 +120,19 @@ Result<Sequence> Engine::prefill(std::span<const int32_t> tokens, const CachePla
   };
   RKV_ASSIGN_OR_RETURN(sequence.logits, ripplekv::prefill(*forward_, request));
   RKV_RETURN_IF_ERROR(sequence.receipt.check());
+  if (plan.decode_slack > 0) RKV_RETURN_IF_ERROR(start_decode_window(sequence));
   return sequence;
+}
+
+Status Engine::check_memory(const CachePlan& plan, const MemoryForecast& forecast, int64_t n_decode) const {
+  const int64_t cache = std::max(forecast.kv_peak, forecast.kv_decode);
+  const int64_t available = available_memory();
+  if (cache + forecast.scratch <= available) return ok_status();
+  const std::string answer = n_decode < LayerCache::kManyRows ? fmt::format(" and {} that follow", n_decode) : "";
+  return resource_exhausted(
+      fmt::format("a prompt of {} tokens{} needs {} of memory ({} cache, {} activations), {} are free", plan.n_prompt,
+                  answer, human_bytes(cache + forecast.scratch), human_bytes(cache), human_bytes(forecast.scratch),
+                  human_bytes(available)));
 }
 
 Status Engine::decode(std::span<const DecodeStep> steps) {
@@ -134,10 +144,16 @@ Status Engine::decode(std::span<const DecodeStep> steps) {
   for (const DecodeStep& step : steps) {
     const auto index = static_cast<int32_t>(rows.size());
     Sequence& sequence = *step.sequence;
+    for (int il = 0; il < config.n_layer; ++il) {
+      LayerCache& layer = sequence.cache.layer(il);
+      const int64_t most = sequence.plan.rows_after(il, LayerCache::kManyRows);
+      RKV_RETURN_IF_ERROR(
+          layer.reserve_more(1, std::max<int64_t>(0, std::min(most - layer.n_rows(), sequence.n_decode_left) - 1)));
+    }
     batch.segments.push_back({&sequence.cache, 1, sequence.cache.n_pos()});
     tokens.push_back(step.token);
     rows.push_back(index);
-    if (!sequence.decode_window) continue;
+    if (!sequence.decode_window || !sequence.decode_window->queries) continue;
     const Sequence::DecodeWindow& window = *sequence.decode_window;
     for (int il = 0; il < config.n_layer; ++il) {
       batch.query_taps.push_back({il, index, 1, window.queries->tensor(static_cast<size_t>(il)), window.n_filled});
@@ -154,6 +170,7 @@ Status Engine::decode(std::span<const DecodeStep> steps) {
   for (size_t i = 0; i < steps.size(); ++i) {
     Sequence& sequence = *steps[i].sequence;
     sequence.cache.set_n_pos(sequence.cache.n_pos() + 1);
+    if (sequence.n_decode_left < LayerCache::kManyRows) --sequence.n_decode_left;
     sequence.logits.assign(logits.begin() + static_cast<std::ptrdiff_t>(i * n_vocab),
                            logits.begin() + static_cast<std::ptrdiff_t>((i + 1) * n_vocab));
     if (sequence.decode_window) RKV_RETURN_IF_ERROR(compress_outgrown(sequence));
@@ -161,16 +178,16 @@ Status Engine::decode(std::span<const DecodeStep> steps) {
   return ok_status();
 }
 
-Status Engine::limit_decode(Sequence& sequence, int64_t slack) {
-  RKV_CHECK(slack >= 1);
+Status Engine::start_decode_window(Sequence& sequence) const {
   const ModelConfig& config = model_->config();
   auto window = std::make_unique<Sequence::DecodeWindow>();
-  window->slack = slack;
   window->width = sequence.plan.selector_options.window;
   RKV_ASSIGN_OR_RETURN(window->selector, make_selector(sequence.plan.selector, sequence.plan.selector_options));
-  const std::vector<TensorSpec> specs(static_cast<size_t>(config.n_layer),
-                                      {GGML_TYPE_F32, {config.head_dim, config.n_head, 2 * window->width, 1}});
-  RKV_ASSIGN_OR_RETURN(window->queries, forward_->scratch(specs));
+  if ((window->selector->needs() & kTapWindowAttention) != 0) {
+    const std::vector<TensorSpec> specs(static_cast<size_t>(config.n_layer),
+                                        {GGML_TYPE_F32, {config.head_dim, config.n_head, 2 * window->width, 1}});
+    RKV_ASSIGN_OR_RETURN(window->queries, forward_->scratch(specs));
+  }
   sequence.decode_window = std::move(window);
   return ok_status();
 }
@@ -182,33 +199,19 @@ Status Engine::compress_outgrown(Sequence& sequence) {
   for (int il = 0; il < config.n_layer; ++il) {
     LayerCache& layer = sequence.cache.layer(il);
     const int64_t rows = std::max(sequence.plan.rows[static_cast<size_t>(il)], sequence.plan.rows_floor);
-    if (layer.n_rows() <= rows + window.slack) continue;
+    if (layer.n_rows() <= rows + sequence.plan.decode_slack) continue;
     // A layer of fewer rows than the window has dropped the rows of its older queries.
     const auto n_window = static_cast<int>(std::min<int64_t>({window.n_filled, window.width, layer.n_rows()}));
-    LayerTaps taps;
-    taps.layer = il;
-    taps.n_rows = layer.n_rows();
-    taps.n_head = config.n_head;
-    taps.n_head_kv = config.n_head_kv;
-    taps.n_window = n_window;
-    std::vector<float> attention;
-    std::vector<float> norms;
-    const unsigned needs = window.selector->needs();
-    if ((needs & kTapWindowAttention) != 0) {
-      RKV_ASSIGN_OR_RETURN(attention, forward_->window_attention(layer, window.queries->tensor(static_cast<size_t>(il)),
-                                                                 window.n_filled - n_window, n_window));
-      taps.window_attention = attention;
-    }
-    if ((needs & kTapValueNorm) != 0) {
-      RKV_ASSIGN_OR_RETURN(norms, forward_->value_norm(layer));
-      taps.value_norm = norms;
-    }
+    ggml_tensor* queries = window.queries ? window.queries->tensor(static_cast<size_t>(il)) : nullptr;
+    RKV_ASSIGN_OR_RETURN(const LayerView view, view_layer(*forward_, il, layer, window.selector->needs(), queries,
+                                                          window.n_filled - n_window, n_window));
+    const LayerTaps& taps = view.taps;
     RKV_RETURN_IF_ERROR(layer.compact(
         prune(window.selector->score(taps), taps.n_rows, taps.n_head_kv, rows, window.selector->protected_rows())));
   }
   if (window.n_filled == 2 * window.width) {
     std::vector<uint8_t> last;
-    for (int il = 0; il < config.n_layer; ++il) {
+    for (int il = 0; window.queries && il < config.n_layer; ++il) {
       ggml_tensor* queries = window.queries->tensor(static_cast<size_t>(il));
       last.resize(static_cast<size_t>(window.width) * queries->nb[2]);
       ggml_backend_tensor_get(queries, last.data(), last.size(), last.size());

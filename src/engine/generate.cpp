@@ -44,7 +44,12 @@ Result<Generated> generate(Engine& engine, Sequence& sequence, std::span<const i
       break;
     }
     const DecodeStep step{&sequence, token};
-    RKV_RETURN_IF_ERROR(engine.decode({&step, 1}));
+    const Status decoded = engine.decode({&step, 1});
+    if (decoded.code() == StatusCode::kCancelled) {
+      result.stopped_by = "interrupt";
+      break;
+    }
+    RKV_RETURN_IF_ERROR(decoded);
     ++result.n_decoded;
   }
   emit(filter.flush());

@@ -26,12 +26,12 @@ struct GenerateOptions {
 struct Generated {
   std::string text;
   std::vector<int32_t> ids;  // as sampled, the end token included
-  std::string stopped_by;    // "end", "stop string", "limit", "context"
+  std::string stopped_by;    // "end", "stop string", "limit", "context", "interrupt" (Engine::set_cancel)
   int64_t n_decoded = 0;     // tokens put through the model
   double seconds = 0;
 };
 
-// prompt: for the repetition penalty only. Errors: cancelled, out of memory; the text so far has gone to on_text.
+// prompt: for the repetition penalty only. Errors: out of memory, damaged weights; the text so far has gone to on_text.
 Result<Generated> generate(Engine& engine, Sequence& sequence, std::span<const int32_t> prompt,
                            const GenerateOptions& options, const std::function<void(std::string_view)>& on_text);
 

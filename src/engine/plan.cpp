@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "cache/tensor_arena.h"
+#include "model/prefill.h"
 #include "ripplekv/engine.h"
 
 namespace ripplekv {
@@ -54,6 +55,13 @@ int64_t CachePlan::total_rows() const { return std::accumulate(rows.begin(), row
 
 bool CachePlan::keeps_all() const {
   return std::all_of(rows.begin(), rows.end(), [&](int64_t r) { return r == n_prompt; });
+}
+
+int64_t CachePlan::rows_after(int il, int64_t n_decode) const {
+  const int64_t kept = rows[static_cast<size_t>(il)];
+  if (decode_slack == 0) return kept + n_decode;
+  // The row that is one too many is there before the layer is compressed.
+  return std::min(kept + n_decode, std::max(kept, rows_floor) + decode_slack + 1);
 }
 
 Status check_plan(const CachePlan& plan, const ModelConfig& config) {
@@ -130,16 +138,23 @@ Result<CachePlan> plan_cache(const Budgets& budgets, const ModelConfig& config, 
   return plan;
 }
 
-MemoryForecast forecast_memory(const CachePlan& plan, const ModelConfig& config, int64_t extra_rows, bool in_place) {
+MemoryForecast forecast_memory(const CachePlan& plan, const ModelConfig& config, int64_t n_decode, bool in_place) {
   const LayerShape shape = config.layer_shape();
   MemoryForecast forecast;
-  // Room for later rows is only made where no layer is compressed: see PrefillOptions.
-  const int64_t full_rows = plan.n_prompt + (plan.keeps_all() ? extra_rows : 0);
+  // Room for later rows is made at once only where no layer is compressed: elsewhere it would raise the peak.
+  const bool known = n_decode < LayerCache::kManyRows;
+  const bool roomy = known && plan.keeps_all();
+  if (!known && plan.decode_slack == 0) n_decode = 0;
+  int64_t largest_moved = 0;
   for (size_t il = 0; il < plan.rows.size(); ++il) {
     const bool compressed = plan.rows[il] < plan.n_prompt;
-    const int64_t full = allocation(shape, plan.format[il], full_rows);
+    const int64_t grown = allocation(shape, plan.format[il], plan.rows_after(static_cast<int>(il), n_decode));
     // A layer that keeps all is never moved; one that is compressed is full for a moment.
-    const int64_t kept = compressed ? allocation(shape, plan.format[il], plan.rows[il]) : full;
+    const int64_t kept = roomy ? grown : allocation(shape, plan.format[il], plan.rows[il]);
+    forecast.kv_decode += grown;
+    // After every compression a layer is exactly as large as its rows and grows anew.
+    const bool moves = grown > kept || (plan.decode_slack > 0 && n_decode > plan.decode_slack);
+    if (moves) largest_moved = std::max(largest_moved, grown);
     const int64_t during =
         compressed ? allocation(shape, plan.format[il], plan.n_prompt) + (in_place ? 0 : kept) : kept;
     forecast.kv_peak = std::max(forecast.kv_peak, forecast.kv_after_prefill + during);
@@ -147,9 +162,12 @@ MemoryForecast forecast_memory(const CachePlan& plan, const ModelConfig& config,
     forecast.layers.push_back(kept);
     forecast.kv_full += allocation(shape, plan.format[il], plan.n_prompt);
   }
-  forecast.scratch = static_cast<int64_t>(sizeof(float)) *
-                     (config.n_embd * plan.n_prompt +
-                      std::min<int64_t>(plan.selector_options.window, plan.n_prompt) * config.n_head * config.head_dim);
+  forecast.kv_decode += largest_moved;
+  const int64_t window = plan.selector_options.window;
+  const auto query_bytes = static_cast<int64_t>(sizeof(float)) * config.n_head * config.head_dim;
+  forecast.scratch =
+      prefill_scratch_bytes(config, plan.n_prompt, static_cast<int>(std::min<int64_t>(window, plan.n_prompt)));
+  if (plan.decode_slack > 0) forecast.scratch += 2 * window * query_bytes * config.n_layer;
   return forecast;
 }
 

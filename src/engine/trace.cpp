@@ -26,7 +26,7 @@ Result<Trace> trace_prompt(Engine& engine, std::span<const int32_t> ids, std::sp
     }
   }
   RKV_RETURN_IF_ERROR(check_plan(plan, config));
-  const MemoryForecast forecast = forecast_memory(plan, config, 0);
+  const MemoryForecast forecast = forecast_memory(plan, config, /*n_decode=*/0);
   const int64_t needed = forecast.kv_full + forecast.kv_after_prefill + forecast.scratch;
   if (needed > available_memory()) {
     return resource_exhausted(fmt::format("a trace of {} tokens needs {} of memory, {} are free", ids.size(),

@@ -8,6 +8,8 @@
 
 #include <algorithm>
 
+#include "model/layer_view.h"
+
 namespace ripplekv {
 
 int64_t prefill_scratch_bytes(const ModelConfig& config, int64_t n_tokens, int window) {
@@ -71,23 +73,8 @@ Result<std::vector<float>> prefill(Forward& forward, const PrefillRequest& reque
     }
     if (!request.on_layer) continue;
 
-    LayerTaps taps;
-    taps.layer = il;
-    taps.n_rows = layer.n_rows();
-    taps.n_head = config.n_head;
-    taps.n_head_kv = config.n_head_kv;
-    taps.n_window = n_window;
-    std::vector<float> attention;
-    std::vector<float> norms;
-    if (wants_queries) {
-      RKV_ASSIGN_OR_RETURN(attention, forward.window_attention(layer, queries, 0, n_window));
-      taps.window_attention = attention;
-    }
-    if ((request.taps & kTapValueNorm) != 0) {
-      RKV_ASSIGN_OR_RETURN(norms, forward.value_norm(layer));
-      taps.value_norm = norms;
-    }
-    RKV_RETURN_IF_ERROR(request.on_layer(il, layer, taps));
+    RKV_ASSIGN_OR_RETURN(const LayerView view, view_layer(forward, il, layer, request.taps, queries, 0, n_window));
+    RKV_RETURN_IF_ERROR(request.on_layer(il, layer, view.taps));
   }
   cache.set_n_pos(pos0 + n_tokens);
   return logits;

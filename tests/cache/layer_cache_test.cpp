@@ -201,6 +201,13 @@ TEST(LayerCache, GrowsByChunksAndKeepsRows) {
   large.append_written(0, 3200);
   ASSERT_TRUE(large.reserve_more(1).ok());
   EXPECT_EQ(large.capacity(), 3400);  // 1/16 of 3200 is more than kGrowRows
+  LayerCache known = make_layer({32, 1}, {}, 3200);
+  known.append_written(0, 3200);
+  ASSERT_TRUE(known.reserve_more(1, /*n_later=*/6).ok());
+  EXPECT_EQ(known.capacity(), 3207);  // no more than will ever be needed
+  known.append_written(3200, 7);
+  ASSERT_TRUE(known.reserve_more(300, 0).ok());
+  EXPECT_EQ(known.capacity(), 3507);
 }
 
 TEST(LayerCache, TruncateForgetsTheLastRows) {

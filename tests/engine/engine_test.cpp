@@ -216,7 +216,7 @@ TEST_F(EngineTest, RoomForLaterRowsIsAsForecast) {
   mixed.selector_options.window = 8;
   mixed.rows = {60, 30, 60, 20};
   for (const CachePlan& planned : {mixed, plan_full(config(), 60, kF32Cache)}) {
-    const auto sequence = engine_->prefill(prompt, planned, {.extra_rows = 500});
+    const auto sequence = engine_->prefill(prompt, planned, {.n_decode = 500});
     ASSERT_TRUE(sequence.ok()) << sequence.status().message();
     const MemoryForecast forecast = forecast_memory(planned, config(), 500);
     EXPECT_EQ(sequence->cache.bytes().allocated(), forecast.kv_after_prefill);
@@ -268,8 +268,9 @@ TEST_F(EngineTest, DecodingReadsExactlyTheKeptRowsAtTheirTruePositions) {
 TEST_F(EngineTest, SequencesDecodedTogetherAreThoseDecodedAlone) {
   const std::vector<int64_t> lengths = {70, 1, 40};
   const auto make = [&](size_t s) {
-    const double fraction = s == 0 ? 0.3 : 1.0;
-    return prefill(*engine_, tokens(lengths[s], s), plan(policy("snapkv", "ripple", fraction), lengths[s]));
+    CachePlan planned = plan(policy("snapkv", "ripple", s == 0 ? 0.3 : 1.0), lengths[s]);
+    if (s == 1) planned.decode_slack = 4;  // its layers are compressed on the way
+    return prefill(*engine_, tokens(lengths[s], s), planned);
   };
   std::vector<Sequence> alone;
   std::vector<Sequence> together;
@@ -277,9 +278,6 @@ TEST_F(EngineTest, SequencesDecodedTogetherAreThoseDecodedAlone) {
     alone.push_back(make(s));
     together.push_back(make(s));
   }
-  // The second has a budget while decoding: its layers are compressed on the way.
-  ASSERT_TRUE(engine_->limit_decode(alone[1], 4).ok());
-  ASSERT_TRUE(engine_->limit_decode(together[1], 4).ok());
   for (int step = 0; step < 10; ++step) {
     std::vector<DecodeStep> steps;
     for (size_t s = 0; s < lengths.size(); ++s) {
@@ -305,8 +303,9 @@ TEST_F(EngineTest, LimitedDecodingStaysWithinRowsAndSlack) {
                                                     {1, 1.0, 4},
                                                     {5, 1.0, 1},
                                                     {20, 1.0, 12}}) {
-      Sequence sequence = prefill(*engine_, tokens(n_prompt), plan(policy(selector, "ripple", fraction), n_prompt));
-      ASSERT_TRUE(engine_->limit_decode(sequence, slack).ok());
+      CachePlan planned = plan(policy(selector, "ripple", fraction), n_prompt);
+      planned.decode_slack = slack;
+      Sequence sequence = prefill(*engine_, tokens(n_prompt), planned);
       for (int step = 0; step < 45; ++step) {
         decode(sequence, 10 + step);
         for (int il = 0; il < 4; ++il) {
@@ -327,20 +326,50 @@ TEST_F(EngineTest, LimitedDecodingStaysWithinRowsAndSlack) {
   }
 }
 
-// What limit_decode drops is what the selector says for the last decoded queries, of which the cache itself tells.
+// What is refused before a run is what the run can reach: no layer grows past it, step by step.
+TEST_F(EngineTest, DecodingStaysWithinTheForecast) {
+  constexpr int64_t kDecoded = 75;
+  for (const double fraction : {0.3, 0.99, 1.0}) {
+    for (const int64_t slack : {int64_t{0}, int64_t{1}, int64_t{40}}) {
+      SCOPED_TRACE(testing::Message() << fraction << " slack " << slack);
+      CachePlan planned = plan(policy("streaming_llm", "ripple", fraction), 400);
+      planned.decode_slack = slack;
+      auto sequence = engine_->prefill(tokens(400), planned, {.n_decode = kDecoded});
+      ASSERT_TRUE(sequence.ok()) << sequence.status().message();
+      const MemoryForecast forecast = forecast_memory(planned, config(), kDecoded);
+      const MemoryForecast full = forecast_memory(plan_full(config(), 400, kF32Cache), config(), kDecoded);
+      std::vector<int64_t> before(4, 0);
+      for (int64_t step = 0; step < kDecoded; ++step) {
+        for (int il = 0; il < 4; ++il) before[static_cast<size_t>(il)] = sequence->cache.layer(il).bytes().allocated();
+        decode(*sequence, static_cast<int32_t>(10 + step));
+        int64_t moved = 0;  // the old allocation of a layer that was moved
+        for (int il = 0; il < 4; ++il) {
+          const int64_t old = before[static_cast<size_t>(il)];
+          if (sequence->cache.layer(il).bytes().allocated() != old) moved = std::max(moved, old);
+        }
+        ASSERT_LE(sequence->cache.bytes().allocated() + moved, forecast.kv_decode) << step;
+      }
+      EXPECT_LE(sequence->cache.bytes().allocated(), full.kv_decode) << "more than without compression";
+    }
+  }
+}
+
+// What a decode-time budget drops is what the selector says for the last decoded queries, of which the cache itself
+// tells.
 TEST_F(EngineTest, LimitedDecodingScoresWithTheLastQueries) {
   Policy p = policy("snapkv", "uniform", 0.4, /*window=*/6);
   p.selector_options.kernel = 1;
-  const CachePlan planned = plan(p, 60);  // 24 rows per layer
+  CachePlan planned = plan(p, 60);  // 24 rows per layer
   ASSERT_EQ(planned.rows[0], 24);
   const auto answer = tokens(9, 3);
-  Sequence sequence = prefill(*engine_, tokens(60), planned);
+  CachePlan limited = planned;
+  limited.decode_slack = 8;
+  Sequence sequence = prefill(*engine_, tokens(60), limited);
   // The same tokens without a limit; the rows as they are just before compression, and their queries through a tap.
   Sequence twin = prefill(*engine_, tokens(60), planned);
   const std::vector<TensorSpec> specs(4, {GGML_TYPE_F32, {config().head_dim, config().n_head, 9, 1}});
   const auto queries = engine_->forward().scratch(specs);
   ASSERT_TRUE(queries.ok());
-  ASSERT_TRUE(engine_->limit_decode(sequence, 8).ok());
   for (int i = 0; i < 9; ++i) {
     decode(sequence, answer[static_cast<size_t>(i)]);
     ForwardBatch batch;
@@ -458,7 +487,7 @@ TEST_F(EngineTest, FormatsThatDoNotFitTheHeadSize) {
 
 TEST_F(EngineTest, MoreMemoryThanThereIs) {
   CachePlan huge = plan_full(config(), 5, kF32Cache);
-  const auto refused = engine_->prefill(tokens(5), huge, {.extra_rows = int64_t{1} << 40});
+  const auto refused = engine_->prefill(tokens(5), huge, {.n_decode = LayerCache::kManyRows - 1});
   EXPECT_EQ(refused.status().code(), StatusCode::kResourceExhausted);
   EXPECT_NE(refused.status().message().find("are free"), std::string::npos) << refused.status().message();
 }
@@ -480,11 +509,11 @@ TEST_F(EngineTest, CancellingAPrefillAndADecode) {
             StatusCode::kCancelled);
   EXPECT_EQ(n_progress, 2);
   cancel = false;
-  Sequence sequence = prefill(*engine_, prompt, plan(policy("snapkv", "uniform", 0.5), 40));
-  ASSERT_TRUE(engine_->limit_decode(sequence, 2).ok());
+  CachePlan limited = plan(policy("snapkv", "uniform", 0.5), 40);
+  limited.decode_slack = 2;
+  Sequence sequence = prefill(*engine_, prompt, limited);
   decode(sequence, 7);
-  Sequence expected = prefill(*engine_, prompt, plan(policy("snapkv", "uniform", 0.5), 40));
-  ASSERT_TRUE(engine_->limit_decode(expected, 2).ok());
+  Sequence expected = prefill(*engine_, prompt, limited);
   decode(expected, 7);
 
   cancel = true;

@@ -283,6 +283,17 @@ TEST(Forecast, ByHand) {
   EXPECT_EQ(full.kv_after_prefill, 3 * 133 * 4096);
   EXPECT_EQ(full.kv_peak, 3 * 133 * 4096);
   EXPECT_EQ(full.kv_full, 3 * 125 * 4096);
+  EXPECT_EQ(full.kv_decode, full.kv_peak);
+  // 64 more rows are 8 pages more: 20.5, 133 and 21; the largest moves.
+  EXPECT_EQ(forecast_memory(plan, make_config(3), 64).kv_decode, (21 + 133 + 21 + 133) * 4096);
+  EXPECT_EQ(in_place.kv_decode, in_place.kv_after_prefill);
+  // Nobody knows how many follow: not counted, unless the slack bounds them (16 and the row that is one too many).
+  EXPECT_EQ(forecast_memory(plan, make_config(3), LayerCache::kManyRows).kv_decode, in_place.kv_after_prefill);
+  plan.decode_slack = 15;  // 116, 1016, 120 rows are 14.5, 127 and 15 pages
+  EXPECT_EQ(forecast_memory(plan, make_config(3), LayerCache::kManyRows).kv_decode, (15 + 127 + 15 + 127) * 4096);
+  EXPECT_EQ(forecast_memory(plan, make_config(3), 64).kv_decode, (15 + 127 + 15 + 127) * 4096);
+  EXPECT_EQ(forecast_memory(plan, make_config(3), 0).kv_decode, in_place.kv_after_prefill);
+  EXPECT_EQ(forecast_memory(plan, make_config(3), 0).scratch, in_place.scratch + 3 * 4 * 2 * 32 * 6 * 64);
 }
 
 // K and V are aligned each: rows whose bytes just fill their pages may need one more. Here 315 * (34 + 18) bytes are 4
