@@ -14,10 +14,10 @@
 #include "base/atomic_file.h"
 #include "base/progress.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "cli/interrupt.h"
 #include "cli/places.h"
 #include "engine/machine.h"
-#include "engine/policy.h"
 #include "engine/profile_run.h"
 #include "engine/prompt.h"
 #include "model/gguf_file.h"
@@ -89,11 +89,22 @@ Result<std::optional<Profile>> find_profile(const std::string& named, const Mode
   return std::optional<Profile>(std::move(profile));
 }
 
-Status check_selector_budget(const std::string& selector, const KvBudget& budget) {
-  const bool whole = budget.kind == KvBudget::Kind::kFraction && budget.value >= 1;
-  if (selector != "full" || whole) return ok_status();
-  return invalid_argument(
-      fmt::format("--selector full keeps every row: got a budget of {}, expected none or 100%", budget.to_string()));
+Result<Policy> make_policy(const KvBudget& budget, const AllocatorArgs& allocator, const SelectorArgs& selector,
+                           const KvTypeArgs& type) {
+  const bool keeps_all = budget.kind == KvBudget::Kind::kFraction && budget.value >= 1;
+  if (selector.name == "full" && !keeps_all) {
+    return invalid_argument(
+        fmt::format("--selector full keeps every row: got a budget of {}, expected none or 100%", budget.to_string()));
+  }
+  Policy policy;
+  policy.budget = budget;
+  policy.allocator = allocator.name;
+  policy.ripple = allocator.ripple;
+  policy.pyramid = allocator.pyramid;
+  policy.selector = selector.name;
+  policy.selector_options = selector.options;
+  policy.kv_format = type.format();
+  return policy;
 }
 
 Result<std::optional<Budgets>> resolve_budgets(const KvArgs& args, const ModelId& model, std::string& note) {
@@ -108,14 +119,7 @@ Result<std::optional<Budgets>> resolve_budgets(const KvArgs& args, const ModelId
     return budgets;
   }
   if (!args.budget) return budgets;
-  Policy policy;
-  policy.budget = *args.budget;
-  policy.allocator = args.allocator.name;
-  policy.ripple = args.allocator.ripple;
-  policy.pyramid = args.allocator.pyramid;
-  policy.selector = args.selector.name;
-  policy.selector_options = args.selector.options;
-  policy.kv_format = args.type.format();
+  RKV_ASSIGN_OR_RETURN(Policy policy, make_policy(*args.budget, args.allocator, args.selector, args.type));
   std::optional<Profile> profile;
   if (policy.allocator.empty() || policy.allocator == "ripple") {
     RKV_ASSIGN_OR_RETURN(profile, find_profile(args.allocator.profile_file, model));
@@ -132,7 +136,6 @@ Result<std::optional<Budgets>> resolve_budgets(const KvArgs& args, const ModelId
     note = fmt::format("the profile is unfinished ({} of {} samples); 'ripplekv profile' goes on with it",
                        profile->samples.size(), profile->n_sample_planned);
   }
-  RKV_RETURN_IF_ERROR(check_selector_budget(policy.selector, policy.budget));
   RKV_ASSIGN_OR_RETURN(budgets, make_budgets(model, policy, profile ? &*profile : nullptr));
   return budgets;
 }
@@ -148,14 +151,16 @@ Result<std::string> read_text(const std::string& path) {
 
 Result<Profiled> profile_with_progress(ModelArgs model_args, ProfileSettings settings, const std::string& calibration,
                                        int n_sample, const std::string& path, bool fresh) {
+  RKV_ASSIGN_OR_RETURN(const std::string model_path, model_path_or_default(model_args.path));
+  RKV_ASSIGN_OR_RETURN(const auto file, GgufFile::open(model_path));
+  Profiled result;
+  result.path = path.empty() ? profile_path(file->fingerprint()) : path;
+  RKV_RETURN_IF_ERROR(prepare_output(result.path));
   if (model_args.weights == kWeightsAuto) {
-    RKV_ASSIGN_OR_RETURN(const std::string model_path, model_path_or_default(model_args.path));
-    RKV_ASSIGN_OR_RETURN(const auto file, GgufFile::open(model_path));
     const bool fits = file->f32_bytes() < available_memory() / 2;
     model_args.weights = fits ? "f32" : "native";
     // An unfinished profile goes on as it began, however much memory is free today.
-    const auto begun =
-        fresh ? Result<Profile>(not_found("")) : read_profile(path.empty() ? profile_path(file->fingerprint()) : path);
+    const auto begun = fresh ? Result<Profile>(not_found("")) : read_profile(result.path);
     if (begun.ok()) model_args.weights = begun->settings.weights;
     if (model_args.weights == "native") {
       print_to_stderr(
@@ -175,8 +180,6 @@ Result<Profiled> profile_with_progress(ModelArgs model_args, ProfileSettings set
     return invalid_argument(fmt::format("--answer-tokens {}: leaves no room for a prompt in a context of {} tokens",
                                         settings.n_answer, context_limit(model_args, model.config())));
   }
-  Profiled result;
-  result.path = path.empty() ? profile_path(model.id().fingerprint) : path;
   std::vector<CalibrationSample> texts;
   if (calibration.empty()) {
     texts = builtin_calibration(n_sample, settings.seed, settings.max_tokens);
@@ -191,7 +194,6 @@ Result<Profiled> profile_with_progress(ModelArgs model_args, ProfileSettings set
                          tokenize_sample(model, chat.ok() ? &*chat : nullptr, text, settings.max_tokens));
     samples.push_back(std::move(sample));
   }
-  RKV_RETURN_IF_ERROR(make_folder_of(result.path));
   constexpr double kUnits = 10000;  // the progress line counts whole units
   std::optional<Progress> progress;
   ProfileRunOptions options;

@@ -5,11 +5,22 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace ripplekv {
 
-int n_physical_cores();      // at least 1; hyper-threads of one core count once where the system tells
-int64_t available_memory();  // bytes a program can still take without swapping; INT64_MAX where unknown
-int64_t resident_memory();   // bytes of anonymous memory this process holds; 0 where unknown
+int n_physical_cores();  // at least 1; hyper-threads of one core count once where the system tells
+
+// Bytes this process can still take without swapping: free in the machine and allowed by its control groups.
+// INT64_MAX where unknown.
+int64_t available_memory();
+
+// The control groups' part of it: what the tightest of this process's group and those around it still allows (limit
+// less usage, inactive file pages counted as free; v2's memory.high counts as a limit), at least 0. Groups without a
+// limit, and files that are missing or make no sense, bound nothing: INT64_MAX.
+// membership_file: /proc/self/cgroup. mount: /sys/fs/cgroup, v2 itself or the folder that holds v1's `memory`.
+int64_t control_group_memory(const std::string& membership_file, const std::string& mount);
+
+int64_t resident_memory();  // bytes of anonymous memory this process holds; 0 where unknown
 
 }  // namespace ripplekv
