@@ -50,7 +50,7 @@ Result<std::vector<int64_t>> plan_rows(const Budgets& budgets, int64_t n_prompt)
 CachePlan plan_full(const ModelConfig& config, int64_t n_prompt, const KvFormat& format);
 
 // What a plan must be before forecast_memory() and prefill: rows 1 to n_prompt and a kv format that fits the head size
-// for every layer. Plans of plan_cache() are.
+// for every layer, a selector that exists. Plans of plan_cache() are.
 Status check_plan(const CachePlan& plan, const ModelConfig& config);
 
 // Bytes, before the run. KV figures are allocations (payload, scales, page ends), without index bytes.

@@ -90,7 +90,8 @@ class LayerCache {
 
   Result<LayerCache> copy() const;
 
-  // V of the rows held, as F32 [head_dim, n_rows, n_head_kv]; dequantised or quantised on the way. For profiling.
+  // K or V of the rows held, as F32 [head_dim, n_rows, n_head_kv]; dequantised or quantised on the way.
+  std::vector<float> read_k() const;
   std::vector<float> read_v() const;
   void write_v(std::span<const float> values);
   // The raw bytes of V, to be put back exactly. write_v_bytes REQUIRES: bytes of read_v_bytes() of the same n_rows.
@@ -113,6 +114,8 @@ class LayerCache {
   std::array<TensorSpec, 2> specs(int64_t capacity) const;
   Result<std::unique_ptr<TensorArena>> allocate(int64_t capacity) const;
   void check_keep(const KeepList& keep) const;
+  std::vector<uint8_t> read_bytes(const ggml_tensor* tensor) const;
+  std::vector<float> read_values(const ggml_tensor* tensor) const;
   std::vector<std::vector<int32_t>> positions_of(const KeepList& keep) const;
 
   ggml_backend_buffer_type* buffer_type_;

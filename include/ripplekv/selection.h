@@ -39,7 +39,7 @@ struct SelectorOptions {
   Pooling pooling = Pooling::kAverage;
   GroupReduce group = GroupReduce::kMean;
   bool value_norm = false;  // weight scores by ||V|| of the row
-  int n_sink = 4;           // first rows kept by the methods that keep sinks
+  int n_sink = 4;           // first rows kept by the methods that keep sinks, and by sinks+<name>
   uint64_t seed = 0;        // `random`
   bool operator==(const SelectorOptions&) const = default;
 };
@@ -49,6 +49,8 @@ class Selector {
   virtual ~Selector() = default;
   virtual std::string_view name() const = 0;
   virtual unsigned needs() const = 0;                // TapBits
+  // Queries it observes through its taps: those of the last so many of n_tokens; 0 to n_tokens.
+  virtual int64_t n_query(int64_t n_tokens) const = 0;
   virtual ProtectedRows protected_rows() const = 0;  // for a prompt at least that long; prune() clamps
   // F32 [n_rows, n_head_kv], higher stays. Scores of protected rows are ignored. Never NaN for finite taps.
   // REQUIRES: the taps named by needs() are filled with the sizes given in LayerTaps.
@@ -63,6 +65,7 @@ struct SelectorInfo {
 // All methods, in the order help prints them.
 std::span<const SelectorInfo> selector_registry();
 
+// `sinks+<name>` is the method with the first n_sink and the last `window` rows protected besides.
 // Errors: unknown name (lists what exists), window < 1 or > kWindowMax, even or non-positive kernel, negative sinks.
 Result<std::unique_ptr<Selector>> make_selector(std::string_view name, const SelectorOptions& options);
 

@@ -16,6 +16,9 @@ enum TapBits : unsigned {
   kTapNone = 0,
   kTapWindowAttention = 1u << 0,
   kTapValueNorm = 1u << 1,
+  kTapKeys = 1u << 2,
+  kTapFutureAttention = 1u << 3,
+  kTapsOfQueries = kTapWindowAttention | kTapFutureAttention,  // those that observe queries
 };
 
 // One layer as a selector sees it.
@@ -24,9 +27,14 @@ struct LayerTaps {
   int64_t n_rows = 0;  // rows in the cache
   int n_head = 0;      // query heads
   int n_head_kv = 0;   // KV heads; n_head is a multiple of it, query head q reads KV head q / (n_head / n_head_kv)
-  int n_window = 0;    // queries the window attention was averaged over (<= n_rows)
-  std::span<const float> window_attention;  // F32 [n_rows, n_head]: softmax attention, mean over the window; or empty
-  std::span<const float> value_norm;        // F32 [n_rows, n_head_kv]: L2 norm of V; or empty
+  int n_window = 0;    // queries observed: those of the last n_window rows
+  // Each of these is empty if it was not asked for.
+  std::span<const float> window_attention;  // F32 [n_rows, n_head]: softmax attention, mean over the queries observed
+  std::span<const float> value_norm;        // F32 [n_rows, n_head_kv]: L2 norm of V
+  std::span<const float> keys;              // F32 [head_dim, n_rows, n_head_kv]: K as cached, rotated
+  // F32 [n_rows, n_head]: log of the attention weight, before normalisation, that queries of the coming positions are
+  // expected to give, if they are distributed as the queries observed (Devoto et al. 2025, "Expected Attention").
+  std::span<const float> future_attention;
 };
 
 }  // namespace ripplekv

@@ -206,8 +206,7 @@ Result<LayerCache> LayerCache::copy() const {
   return twin;
 }
 
-std::vector<uint8_t> LayerCache::read_v_bytes() const {
-  const ggml_tensor* tensor = v();
+std::vector<uint8_t> LayerCache::read_bytes(const ggml_tensor* tensor) const {
   const size_t plane = tensor->nb[1] * static_cast<size_t>(n_rows_);
   std::vector<uint8_t> bytes(plane * static_cast<size_t>(shape_.n_head_kv));
   for (size_t head = 0; head < static_cast<size_t>(shape_.n_head_kv); ++head) {
@@ -216,6 +215,22 @@ std::vector<uint8_t> LayerCache::read_v_bytes() const {
   return bytes;
 }
 
+std::vector<float> LayerCache::read_values(const ggml_tensor* tensor) const {
+  const std::vector<uint8_t> bytes = read_bytes(tensor);
+  const int64_t n = n_rows_ * shape_.n_head_kv * shape_.head_dim;
+  std::vector<float> values(static_cast<size_t>(n));
+  if (tensor->type == GGML_TYPE_F32) {
+    std::copy_n(reinterpret_cast<const float*>(bytes.data()), n, values.data());
+  } else {
+    ggml_get_type_traits(tensor->type)->to_float(bytes.data(), values.data(), n);
+  }
+  return values;
+}
+
+std::vector<uint8_t> LayerCache::read_v_bytes() const { return read_bytes(v()); }
+std::vector<float> LayerCache::read_k() const { return read_values(k()); }
+std::vector<float> LayerCache::read_v() const { return read_values(v()); }
+
 void LayerCache::write_v_bytes(std::span<const uint8_t> bytes) {
   ggml_tensor* tensor = v();
   const size_t plane = tensor->nb[1] * static_cast<size_t>(n_rows_);
@@ -223,19 +238,6 @@ void LayerCache::write_v_bytes(std::span<const uint8_t> bytes) {
   for (size_t head = 0; head < static_cast<size_t>(shape_.n_head_kv); ++head) {
     ggml_backend_tensor_set(tensor, bytes.data() + head * plane, head * tensor->nb[2], plane);
   }
-}
-
-std::vector<float> LayerCache::read_v() const {
-  const std::vector<uint8_t> bytes = read_v_bytes();
-  const int64_t n = n_rows_ * shape_.n_head_kv * shape_.head_dim;
-  std::vector<float> values(static_cast<size_t>(n));
-  const ggml_type type = to_ggml(format_.v);
-  if (type == GGML_TYPE_F32) {
-    std::copy_n(reinterpret_cast<const float*>(bytes.data()), n, values.data());
-  } else {
-    ggml_get_type_traits(type)->to_float(bytes.data(), values.data(), n);
-  }
-  return values;
 }
 
 void LayerCache::write_v(std::span<const float> values) {

@@ -35,7 +35,7 @@ Status check_ids(std::span<const int32_t> tokens, int n_vocab, std::string_view 
 // Queries of the last decoded tokens: slots [0, n_filled) of every layer's tensor, 2 W long; when it is full the last W
 // move to the front.
 struct Sequence::DecodeWindow {
-  int width = 0;                         // W
+  int width = 0;                         // W: queries observed at most
   int n_filled = 0;                      // slots in use
   std::unique_ptr<TensorArena> queries;  // [n_layer] F32 [head_dim, n_head, 2 W]; null if the selector needs none
   std::unique_ptr<Selector> selector;
@@ -87,7 +87,6 @@ Result<Sequence> Engine::prefill(std::span<const int32_t> tokens, const CachePla
   request.cache = &sequence.cache;
   request.formats = plan.format;
   request.n_chunk = options_.n_chunk;
-  request.window = plan.selector_options.window;
   request.on_progress = options.on_progress;
   if (plan.keeps_all()) {
     if (options.n_decode < LayerCache::kManyRows) {
@@ -95,6 +94,7 @@ Result<Sequence> Engine::prefill(std::span<const int32_t> tokens, const CachePla
     }
   } else {
     request.taps = selector->needs();
+    request.n_query = selector->n_query(plan.n_prompt);
   }
   request.on_layer = [&](int il, LayerCache& layer, const LayerTaps& taps) -> Status {
     const int64_t rows = plan.rows[static_cast<size_t>(il)];
@@ -181,9 +181,10 @@ Status Engine::decode(std::span<const DecodeStep> steps) {
 Status Engine::start_decode_window(Sequence& sequence) const {
   const ModelConfig& config = model_->config();
   auto window = std::make_unique<Sequence::DecodeWindow>();
-  window->width = sequence.plan.selector_options.window;
   RKV_ASSIGN_OR_RETURN(window->selector, make_selector(sequence.plan.selector, sequence.plan.selector_options));
-  if ((window->selector->needs() & kTapWindowAttention) != 0) {
+  if ((window->selector->needs() & kTapsOfQueries) != 0) {
+    // A method that observes the whole prompt observes the last W queries of an answer.
+    window->width = static_cast<int>(window->selector->n_query(sequence.plan.selector_options.window));
     const std::vector<TensorSpec> specs(static_cast<size_t>(config.n_layer),
                                         {GGML_TYPE_F32, {config.head_dim, config.n_head, 2 * window->width, 1}});
     RKV_ASSIGN_OR_RETURN(window->queries, forward_->scratch(specs));
@@ -195,7 +196,7 @@ Status Engine::start_decode_window(Sequence& sequence) const {
 Status Engine::compress_outgrown(Sequence& sequence) {
   const ModelConfig& config = model_->config();
   Sequence::DecodeWindow& window = *sequence.decode_window;
-  ++window.n_filled;
+  if (window.queries) ++window.n_filled;
   for (int il = 0; il < config.n_layer; ++il) {
     LayerCache& layer = sequence.cache.layer(il);
     const int64_t rows = std::max(sequence.plan.rows[static_cast<size_t>(il)], sequence.plan.rows_floor);
@@ -209,9 +210,9 @@ Status Engine::compress_outgrown(Sequence& sequence) {
     RKV_RETURN_IF_ERROR(layer.compact(
         prune(window.selector->score(taps), taps.n_rows, taps.n_head_kv, rows, window.selector->protected_rows())));
   }
-  if (window.n_filled == 2 * window.width) {
+  if (window.queries && window.n_filled == 2 * window.width) {
     std::vector<uint8_t> last;
-    for (int il = 0; window.queries && il < config.n_layer; ++il) {
+    for (int il = 0; il < config.n_layer; ++il) {
       ggml_tensor* queries = window.queries->tensor(static_cast<size_t>(il));
       last.resize(static_cast<size_t>(window.width) * queries->nb[2]);
       ggml_backend_tensor_get(queries, last.data(), last.size(), last.size());

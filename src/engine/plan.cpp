@@ -76,7 +76,7 @@ Status check_plan(const CachePlan& plan, const ModelConfig& config) {
     }
     RKV_RETURN_IF_ERROR(check_kv_format(plan.format[il], config.head_dim));
   }
-  return ok_status();
+  return make_selector(plan.selector, plan.selector_options).status();
 }
 
 CachePlan plan_full(const ModelConfig& config, int64_t n_prompt, const KvFormat& format) {
@@ -163,11 +163,12 @@ MemoryForecast forecast_memory(const CachePlan& plan, const ModelConfig& config,
     forecast.kv_full += allocation(shape, plan.format[il], plan.n_prompt);
   }
   forecast.kv_decode += largest_moved;
-  const int64_t window = plan.selector_options.window;
-  const auto query_bytes = static_cast<int64_t>(sizeof(float)) * config.n_head * config.head_dim;
-  forecast.scratch =
-      prefill_scratch_bytes(config, plan.n_prompt, static_cast<int>(std::min<int64_t>(window, plan.n_prompt)));
-  if (plan.decode_slack > 0) forecast.scratch += 2 * window * query_bytes * config.n_layer;
+  const auto selector = std::move(make_selector(plan.selector, plan.selector_options)).value();
+  forecast.scratch = prefill_scratch_bytes(config, plan.n_prompt, selector->n_query(plan.n_prompt));
+  if (plan.decode_slack > 0) {
+    const int64_t n_query = 2 * selector->n_query(plan.selector_options.window) * config.n_layer;
+    forecast.scratch += static_cast<int64_t>(sizeof(float)) * config.n_head * config.head_dim * n_query;
+  }
   return forecast;
 }
 

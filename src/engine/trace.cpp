@@ -43,7 +43,7 @@ Result<Trace> trace_prompt(Engine& engine, std::span<const int32_t> ids, std::sp
   request.formats = plan.format;
   request.n_chunk = engine.n_chunk();
   request.taps = plan.keeps_all() ? static_cast<unsigned>(kTapNone) : selector->needs();
-  request.window = plan.selector_options.window;
+  request.n_query = plan.keeps_all() ? 0 : selector->n_query(plan.n_prompt);
   request.on_progress = on_progress;
   request.on_layer = [&](int il, LayerCache& layer, const LayerTaps& taps) -> Status {
     const int64_t rows = plan.rows[static_cast<size_t>(il)];

@@ -68,10 +68,7 @@ Result<std::unique_ptr<TensorArena>> Forward::scratch(std::span<const TensorSpec
   return TensorArena::create(ggml_backend_get_default_buffer_type(backends_.back()), specs);
 }
 
-// build(context, graph) adds nodes and returns a callable that fills the inputs; it runs after allocation.
-// Tensors marked as outputs can be read until the next compute().
-template <class Build>
-Status Forward::compute(int64_t n_nodes, Build build) {
+Status Forward::compute(int64_t n_nodes, const BuildGraph& build) {
   if (cancel_ != nullptr && cancel_->load(std::memory_order_relaxed)) return cancelled("stopped as asked");
   if (sched_ == nullptr || n_nodes > sched_nodes_) {
     if (sched_ != nullptr) ggml_backend_sched_free(sched_);
@@ -85,7 +82,7 @@ Status Forward::compute(int64_t n_nodes, Build build) {
   ggml_context* context = ggml_init({graph_memory_.size(), graph_memory_.data(), /*no_alloc=*/true});
   RKV_CHECK(context != nullptr);
   ggml_cgraph* graph = ggml_new_graph_custom(context, static_cast<size_t>(sched_nodes_), false);
-  const auto fill_inputs = build(context, graph);
+  const std::function<void()> fill_inputs = build(context, graph);
   ggml_backend_sched_reset(sched_);
   Status status;
   if (!ggml_backend_sched_alloc_graph(sched_, graph)) {
@@ -179,81 +176,6 @@ Status Forward::run(const ForwardBatch& batch) {
     }
   }
   return ok_status();
-}
-
-Result<std::vector<float>> Forward::window_attention(const LayerCache& cache, ggml_tensor* queries, int first_slot,
-                                                     int n_window) {
-  const ModelConfig& config = model_->config();
-  const int64_t n_rows = cache.n_rows();
-  const int64_t n_head_kv = cache.shape().n_head_kv;
-  const int64_t n_group = config.n_head / n_head_kv;  // query heads of one KV head
-  RKV_CHECK(n_window >= 1 && n_window <= n_rows && first_slot >= 0 && first_slot + n_window <= queries->ne[2]);
-  std::vector<float> result(static_cast<size_t>(n_rows * config.n_head));
-
-  std::vector<ggml_tensor*> means;
-  const auto build = [&](ggml_context* context, ggml_cgraph* graph) {
-    ggml_tensor* mask = ggml_new_tensor_2d(context, GGML_TYPE_F32, n_rows, n_window);
-    ggml_set_input(mask);
-    for (int64_t head = 0; head < n_head_kv; ++head) {
-      ggml_tensor* k = ggml_view_2d(context, cache.k(), config.head_dim, n_rows, cache.k()->nb[1],
-                                    static_cast<size_t>(head) * cache.k()->nb[2]);
-      ggml_tensor* q = ggml_view_3d(
-          context, queries, config.head_dim, n_group, n_window, queries->nb[1], queries->nb[2],
-          static_cast<size_t>(head * n_group) * queries->nb[1] + static_cast<size_t>(first_slot) * queries->nb[2]);
-      q = ggml_permute(context, q, 0, 2, 1, 3);            // [head_dim, W, n_group] !! permuted !!
-      ggml_tensor* weights = ggml_mul_mat(context, k, q);  // [n_rows, W, n_group]
-      weights = ggml_soft_max_ext(context, weights, mask, config.attention_scale, 0.0F);
-      weights = ggml_cont(context, ggml_permute(context, weights, 1, 0, 2, 3));  // [W, n_rows, n_group]
-      ggml_tensor* mean = ggml_mean(context, weights);                           // [1, n_rows, n_group]
-      ggml_set_output(mean);
-      ggml_build_forward_expand(graph, mean);
-      means.push_back(mean);
-    }
-    return [&, mask] {
-      std::vector<float> values(static_cast<size_t>(n_rows * n_window), 0.0F);
-      for (int64_t i = 0; i < n_window; ++i) {
-        std::fill_n(values.begin() + i * n_rows + (n_rows - n_window + i + 1), n_window - i - 1, -INFINITY);
-      }
-      ggml_backend_tensor_set(mask, values.data(), 0, ggml_nbytes(mask));
-    };
-  };
-  RKV_RETURN_IF_ERROR(compute(kNodesFixed + 16 * n_head_kv, build));
-  for (int64_t head = 0; head < n_head_kv; ++head) {
-    ggml_backend_tensor_get(means[static_cast<size_t>(head)], result.data() + head * n_group * n_rows, 0,
-                            static_cast<size_t>(n_group * n_rows) * sizeof(float));
-  }
-  return result;
-}
-
-Result<std::vector<float>> Forward::value_norm(const LayerCache& cache) {
-  const int64_t n_rows = cache.n_rows();
-  const int64_t n_head_kv = cache.shape().n_head_kv;
-  std::vector<float> result(static_cast<size_t>(n_rows * n_head_kv));
-  std::vector<ggml_tensor*> norms;
-  const auto build = [&](ggml_context* context, ggml_cgraph* graph) {
-    ggml_tensor* all = ggml_new_tensor_1d(context, GGML_TYPE_I32, n_rows);
-    ggml_set_input(all);
-    for (int64_t head = 0; head < n_head_kv; ++head) {
-      ggml_tensor* v = ggml_view_2d(context, cache.v(), cache.v()->ne[0], n_rows, cache.v()->nb[1],
-                                    static_cast<size_t>(head) * cache.v()->nb[2]);
-      v = ggml_get_rows(context, v, all);  // F32 whatever the kv format
-      ggml_tensor* norm = ggml_sqrt(context, ggml_sum_rows(context, ggml_sqr(context, v)));
-      ggml_set_output(norm);
-      ggml_build_forward_expand(graph, norm);
-      norms.push_back(norm);
-    }
-    return [n_rows, all] {
-      std::vector<int32_t> rows(static_cast<size_t>(n_rows));
-      for (int64_t i = 0; i < n_rows; ++i) rows[static_cast<size_t>(i)] = static_cast<int32_t>(i);
-      ggml_backend_tensor_set(all, rows.data(), 0, ggml_nbytes(all));
-    };
-  };
-  RKV_RETURN_IF_ERROR(compute(kNodesFixed + 16 * n_head_kv, build));
-  for (int64_t head = 0; head < n_head_kv; ++head) {
-    ggml_backend_tensor_get(norms[static_cast<size_t>(head)], result.data() + head * n_rows, 0,
-                            static_cast<size_t>(n_rows) * sizeof(float));
-  }
-  return result;
 }
 
 }  // namespace ripplekv

@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -57,11 +58,16 @@ class Forward {
   // then no row is declared.
   Status run(const ForwardBatch& batch);
 
-  // Softmax attention of the last n_window queries of a layer over all its rows, causal, mean over the window.
-  // F32 [n_rows, n_head].
-  // REQUIRES: queries F32 [head_dim, n_head, >= n_window]; slot i is the query of row n_rows - n_window + i in every
-  // head.
+  // What selectors may see of a layer (taps.h has the meaning of each); forward_taps.cpp.
+  // Softmax attention of the last n_window queries over all rows, causal, mean over the queries: F32 [n_rows, n_head].
+  // In blocks of queries: its memory is linear in n_rows, however many there are.
+  // REQUIRES: queries F32 [head_dim, n_head, >= first_slot + n_window]; slot first_slot + i is the rotated query of row
+  // n_rows - n_window + i in every head, at the position of that row.
   Result<std::vector<float>> window_attention(const LayerCache& cache, ggml_tensor* queries, int first_slot,
+                                              int n_window);
+
+  // LayerTaps::future_attention, F32 [n_rows, n_head], from the same queries.
+  Result<std::vector<float>> future_attention(int il, const LayerCache& cache, ggml_tensor* queries, int first_slot,
                                               int n_window);
 
   // L2 norm of V per row: F32 [n_rows, n_head_kv].
@@ -77,8 +83,13 @@ class Forward {
 
  private:
   Forward() = default;
-  template <class Build>
-  Status compute(int64_t n_nodes, Build build);
+  // Adds nodes to the graph and returns what fills its inputs, to be called after allocation.
+  using BuildGraph = std::function<std::function<void()>(ggml_context* context, ggml_cgraph* graph)>;
+  // n_nodes: upper bound. Tensors marked as outputs can be read until the next compute().
+  Status compute(int64_t n_nodes, const BuildGraph& build);
+  // Adds the attention of one block of queries to sums.
+  Status add_window_attention(const LayerCache& cache, ggml_tensor* queries, int64_t first_slot, int64_t first_row,
+                              int64_t n_query, std::span<float> sums);
 
   std::shared_ptr<const Model> model_;
   int n_threads_ = 1;

@@ -21,6 +21,14 @@ Result<LayerView> view_layer(Forward& forward, int il, const LayerCache& layer, 
     RKV_ASSIGN_OR_RETURN(view.value_norm, forward.value_norm(layer));
     view.taps.value_norm = view.value_norm;
   }
+  if ((needs & kTapKeys) != 0) {
+    view.keys = layer.read_k();
+    view.taps.keys = view.keys;
+  }
+  if ((needs & kTapFutureAttention) != 0) {
+    RKV_ASSIGN_OR_RETURN(view.future_attention, forward.future_attention(il, layer, queries, first_slot, n_window));
+    view.taps.future_attention = view.future_attention;
+  }
   return view;
 }
 

@@ -18,13 +18,15 @@ struct LayerView {
   LayerTaps taps;
   std::vector<float> window_attention;
   std::vector<float> value_norm;
+  std::vector<float> keys;
+  std::vector<float> future_attention;
   LayerView() = default;
   LayerView(LayerView&&) = default;
   LayerView& operator=(LayerView&&) = default;
 };
 
 // needs: TapBits. queries, first_slot, n_window: as in Forward::window_attention; queries may be null if `needs` has no
-// kTapWindowAttention. Errors: cancelled, out of memory.
+// bit of kTapsOfQueries. Errors: cancelled, out of memory.
 Result<LayerView> view_layer(Forward& forward, int il, const LayerCache& layer, unsigned needs, ggml_tensor* queries,
                              int first_slot, int n_window);
 

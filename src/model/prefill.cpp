@@ -12,9 +12,9 @@
 
 namespace ripplekv {
 
-int64_t prefill_scratch_bytes(const ModelConfig& config, int64_t n_tokens, int window) {
+int64_t prefill_scratch_bytes(const ModelConfig& config, int64_t n_tokens, int64_t n_query) {
   return static_cast<int64_t>(sizeof(float)) *
-         (config.n_embd * n_tokens + int64_t{window} * config.n_head * config.head_dim);
+         (config.n_embd * n_tokens + n_query * config.n_head * config.head_dim);
 }
 
 Result<std::vector<float>> prefill(Forward& forward, const PrefillRequest& request) {
@@ -26,8 +26,9 @@ Result<std::vector<float>> prefill(Forward& forward, const PrefillRequest& reque
   const bool create = cache.n_layer() == 0;
   RKV_CHECK(create || cache.n_layer() == config.n_layer);
   const int64_t pos0 = cache.n_pos();
-  const auto n_window = static_cast<int>(std::min<int64_t>(request.window, n_tokens));
-  const bool wants_queries = (request.taps & kTapWindowAttention) != 0;
+  const auto n_window = static_cast<int>(request.n_query);
+  const bool wants_queries = (request.taps & kTapsOfQueries) != 0;
+  RKV_CHECK(request.n_query <= n_tokens && (request.n_query >= 1 || !wants_queries));
 
   const TensorSpec specs[] = {{GGML_TYPE_F32, {config.n_embd, n_tokens, 1, 1}},
                               {GGML_TYPE_F32, {config.head_dim, config.n_head, n_window, 1}}};

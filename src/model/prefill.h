@@ -27,7 +27,7 @@ struct PrefillRequest {
   int n_chunk = 512;                  // tokens per graph; changes speed and scratch memory, not results
 
   unsigned taps = kTapNone;  // TapBits wanted in on_layer
-  int window = 32;           // W: queries for kTapWindowAttention; fewer if there are fewer tokens
+  int64_t n_query = 0;       // queries observed by the taps: those of the last n_query tokens; at most tokens.size()
   // Called once per layer, in order, when its rows are complete. May compact the layer. Null: nothing to do.
   std::function<Status(int il, LayerCache& layer, const LayerTaps& taps)> on_layer;
   std::function<void(int64_t done, int64_t total)> on_progress;  // in layer-tokens; may be null
@@ -39,6 +39,6 @@ struct PrefillRequest {
 Result<std::vector<float>> prefill(Forward& forward, const PrefillRequest& request);
 
 // Scratch bytes prefill holds beside the caches and the compute buffers: activations of the prompt, query window.
-int64_t prefill_scratch_bytes(const ModelConfig& config, int64_t n_tokens, int window);
+int64_t prefill_scratch_bytes(const ModelConfig& config, int64_t n_tokens, int64_t n_query);
 
 }  // namespace ripplekv

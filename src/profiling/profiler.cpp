@@ -117,9 +117,9 @@ Status SampleProfiler::prefill_full() {
   request.formats = formats;
   request.extra_rows = settings_.n_answer;
   request.n_chunk = n_chunk_;
-  request.window = settings_.selector_options.window;
   if (!keep_.empty()) {
     request.taps = selector_->needs();
+    request.n_query = selector_->n_query(n_prompt());
     request.on_layer = [&](int, LayerCache&, const LayerTaps& taps) -> Status {
       const std::vector<float> scores = selector_->score(taps);
       for (size_t f = 0; f < keep_.size(); ++f) {

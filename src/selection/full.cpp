@@ -12,6 +12,7 @@ class Full final : public Selector {
  public:
   std::string_view name() const override { return "full"; }
   unsigned needs() const override { return kTapNone; }
+  int64_t n_query(int64_t) const override { return 0; }
   ProtectedRows protected_rows() const override { return {}; }
 
   std::vector<float> score(const LayerTaps& taps) const override {

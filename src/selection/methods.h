@@ -15,6 +15,12 @@
   X("full", make_full, "keeps every row: the yardstick the others are measured against")                             \
   X("streaming_llm", make_streaming_llm, "first rows as attention sinks and the latest rows (Xiao et al. 2024)")     \
   X("snapkv", make_snapkv, "rows that the prompt's last queries attend to, pooled over neighbours (Li et al. 2024)") \
+  X("h2o", make_h2o, "rows that all queries of the prompt attended to most (Zhang et al. 2023)")                       \
+  X("tova", make_tova, "rows that the newest query attends to, the same in all heads (Oren et al. 2024)")            \
+  X("knorm", make_knorm, "rows whose keys are short (Devoto et al. 2024)")                                           \
+  X("keydiff", make_keydiff, "rows whose keys differ from the head's mean direction (Park et al. 2025)")             \
+  X("expected_attention", make_expected_attention,                                                                   \
+    "rows that coming queries are expected to attend to (Devoto et al. 2025)")                                       \
   X("random", make_random, "seeded random rows and the window: a control")
 
 namespace ripplekv {
@@ -23,5 +29,9 @@ namespace ripplekv {
 #define RKV_DECLARE(name, factory, summary) std::unique_ptr<Selector> factory(const SelectorOptions& options);
 RKV_SELECTION_METHODS(RKV_DECLARE)
 #undef RKV_DECLARE
+
+// What stands before a method's name for the method with sinks and window protected besides.
+inline constexpr std::string_view kSinksPrefix = "sinks+";
+std::unique_ptr<Selector> make_sinks(std::unique_ptr<Selector> method, const SelectorOptions& options);
 
 }  // namespace ripplekv

@@ -16,6 +16,7 @@ class RandomSelector final : public Selector {
 
   std::string_view name() const override { return "random"; }
   unsigned needs() const override { return kTapNone; }
+  int64_t n_query(int64_t) const override { return 0; }
   ProtectedRows protected_rows() const override { return {0, window_}; }
 
   std::vector<float> score(const LayerTaps& taps) const override {

@@ -46,11 +46,20 @@ Status check_options(std::string_view name, const SelectorOptions& options) {
 std::span<const SelectorInfo> selector_registry() { return kInfos; }
 
 Result<std::unique_ptr<Selector>> make_selector(std::string_view name, const SelectorOptions& options) {
+  if (name.starts_with(kSinksPrefix)) {
+    const std::string_view method_name = name.substr(kSinksPrefix.size());
+    if (method_name.starts_with(kSinksPrefix) || method_name == "full") {
+      return invalid_argument(fmt::format("selector: got {}, expected a method that drops rows after {}", quoted(name),
+                                          quoted(kSinksPrefix)));
+    }
+    RKV_ASSIGN_OR_RETURN(auto method, make_selector(method_name, options));
+    return make_sinks(std::move(method), options);
+  }
   const auto info = std::find_if(kInfos.begin(), kInfos.end(), [&](const SelectorInfo& i) { return i.name == name; });
   if (info == kInfos.end()) {
     std::vector<std::string_view> names;
     std::transform(kInfos.begin(), kInfos.end(), std::back_inserter(names), [](const auto& i) { return i.name; });
-    return invalid_argument(fmt::format("selector: got {}, expected one of {}", quoted(name), fmt::join(names, ", ")));
+    return invalid_argument(fmt::format("selector: got {}, expected one of {}, or one of them after {}", quoted(name), fmt::join(names, ", "), quoted(kSinksPrefix)));
   }
   RKV_RETURN_IF_ERROR(check_options(name, options));
   return kFactories[static_cast<size_t>(info - kInfos.begin())](options);

@@ -18,6 +18,7 @@ class SnapKv final : public Selector {
 
   std::string_view name() const override { return "snapkv"; }
   unsigned needs() const override { return kTapWindowAttention | (options_.value_norm ? kTapValueNorm : kTapNone); }
+  int64_t n_query(int64_t n_tokens) const override { return std::min<int64_t>(options_.window, n_tokens); }
   ProtectedRows protected_rows() const override { return {0, options_.window}; }
 
   std::vector<float> score(const LayerTaps& taps) const override {

@@ -15,6 +15,7 @@ class StreamingLlm final : public Selector {
 
   std::string_view name() const override { return "streaming_llm"; }
   unsigned needs() const override { return kTapNone; }
+  int64_t n_query(int64_t) const override { return 0; }
   ProtectedRows protected_rows() const override { return protected_; }
 
   std::vector<float> score(const LayerTaps& taps) const override {

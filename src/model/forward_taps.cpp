@@ -1,0 +1,200 @@
+// SPDX-FileCopyrightText: 2026 RippleKV contributors
+// SPDX-License-Identifier: MIT
+//
+// The graphs behind the taps: what a layer's queries attend to, are expected to attend to, and how long its Values are.
+// Each is built per KV head, so that the largest intermediate is one head's. Running layers is forward.cpp's business.
+#include <ggml-backend.h>
+#include <ggml.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "model/forward.h"
+
+namespace ripplekv {
+namespace {
+
+constexpr int64_t kNodes = 64;            // of a graph, beside those per KV head
+constexpr int64_t kNodesPerHead = 32;
+constexpr int64_t kQueryBlock = 64;       // queries whose attention is computed at once
+constexpr int64_t kFuturePositions = 512; // as the paper's n_future_positions
+
+ggml_tensor* rows_of_head(ggml_context* context, ggml_tensor* rows, int64_t n_rows, int64_t head) {
+  return ggml_view_2d(context, rows, rows->ne[0], n_rows, rows->nb[1], static_cast<size_t>(head) * rows->nb[2]);
+}
+
+std::vector<int32_t> ascending(int64_t first, int64_t n) {
+  std::vector<int32_t> values(static_cast<size_t>(n));
+  std::iota(values.begin(), values.end(), static_cast<int32_t>(first));
+  return values;
+}
+
+void set_ascending(ggml_tensor* tensor, int64_t first) {
+  const std::vector<int32_t> values = ascending(first, tensor->ne[0]);
+  ggml_backend_tensor_set(tensor, values.data(), 0, ggml_nbytes(tensor));
+}
+
+// Puts n columns of the tensors, one per KV head and each [n, ...] contiguous, behind each other.
+void read_heads(const std::vector<ggml_tensor*>& heads, std::vector<float>& result) {
+  float* to = result.data();
+  for (const ggml_tensor* head : heads) {
+    ggml_backend_tensor_get(head, to, 0, ggml_nbytes(head));
+    to += ggml_nelements(head);
+  }
+}
+
+ggml_tensor* output(ggml_cgraph* graph, ggml_tensor* tensor) {
+  ggml_set_output(tensor);
+  ggml_build_forward_expand(graph, tensor);
+  return tensor;
+}
+
+}  // namespace
+
+Result<std::vector<float>> Forward::window_attention(const LayerCache& cache, ggml_tensor* queries, int first_slot,
+                                                     int n_window) {
+  const int64_t n_rows = cache.n_rows();
+  RKV_CHECK(n_window >= 1 && n_window <= n_rows && first_slot >= 0 && first_slot + n_window <= queries->ne[2]);
+  std::vector<float> result(static_cast<size_t>(n_rows * model_->config().n_head), 0.0F);
+  for (int64_t first = 0; first < n_window; first += kQueryBlock) {
+    const int64_t n_query = std::min<int64_t>(kQueryBlock, n_window - first);
+    RKV_RETURN_IF_ERROR(
+        add_window_attention(cache, queries, first_slot + first, n_rows - n_window + first, n_query, result));
+  }
+  for (float& value : result) value /= static_cast<float>(n_window);
+  return result;
+}
+
+Status Forward::add_window_attention(const LayerCache& cache, ggml_tensor* queries, int64_t first_slot,
+                                     int64_t first_row, int64_t n_query, std::span<float> sums) {
+  const ModelConfig& config = model_->config();
+  const int64_t n_head_kv = cache.shape().n_head_kv;
+  const int64_t n_group = config.n_head / n_head_kv;  // query heads of one KV head
+  const int64_t n_seen = first_row + n_query;         // rows the last of these queries sees
+  std::vector<ggml_tensor*> attention;
+  const auto build = [&](ggml_context* context, ggml_cgraph* graph) -> std::function<void()> {
+    ggml_tensor* mask = ggml_new_tensor_2d(context, GGML_TYPE_F32, n_seen, n_query);
+    ggml_set_input(mask);
+    for (int64_t head = 0; head < n_head_kv; ++head) {
+      ggml_tensor* k = rows_of_head(context, cache.k(), n_seen, head);
+      ggml_tensor* q = ggml_view_3d(
+          context, queries, config.head_dim, n_group, n_query, queries->nb[1], queries->nb[2],
+          static_cast<size_t>(head * n_group) * queries->nb[1] + static_cast<size_t>(first_slot) * queries->nb[2]);
+      q = ggml_permute(context, q, 0, 2, 1, 3);            // [head_dim, n_query, n_group] !! permuted !!
+      ggml_tensor* weights = ggml_mul_mat(context, k, q);  // [n_seen, n_query, n_group]
+      weights = ggml_soft_max_ext(context, weights, mask, config.attention_scale, 0.0F);
+      weights = ggml_cont(context, ggml_permute(context, weights, 1, 0, 2, 3));       // [n_query, n_seen, n_group]
+      attention.push_back(output(graph, ggml_sum_rows(context, weights)));            // [1, n_seen, n_group]
+    }
+    return [&, mask] {
+      std::vector<float> values(static_cast<size_t>(n_seen * n_query), 0.0F);
+      for (int64_t i = 0; i < n_query; ++i) {
+        std::fill_n(values.begin() + i * n_seen + (first_row + i + 1), n_query - i - 1, -INFINITY);
+      }
+      ggml_backend_tensor_set(mask, values.data(), 0, ggml_nbytes(mask));
+    };
+  };
+  RKV_RETURN_IF_ERROR(compute(kNodes + kNodesPerHead * n_head_kv, build));
+  std::vector<float> block(static_cast<size_t>(n_seen * config.n_head));
+  read_heads(attention, block);
+  for (int64_t head = 0; head < config.n_head; ++head) {
+    const float* from = block.data() + head * n_seen;
+    float* to = sums.data() + head * cache.n_rows();
+    for (int64_t row = 0; row < n_seen; ++row) to[row] += from[row];
+  }
+  return ok_status();
+}
+
+// With k the rotated key of a row, mu and S mean and covariance of the queries before rotation, R the mean rotation of
+// the coming positions and s the attention scale, the log of the expected weight of a normally distributed query is
+// s k.(R mu) + s^2/2 k.(R S R^T) k.
+Result<std::vector<float>> Forward::future_attention(int il, const LayerCache& cache, ggml_tensor* queries,
+                                                     int first_slot, int n_window) {
+  const ModelConfig& config = model_->config();
+  const int64_t n_rows = cache.n_rows();
+  const int64_t n_head_kv = cache.shape().n_head_kv;
+  const int64_t n_group = config.n_head / n_head_kv;
+  const int64_t head_dim = config.head_dim;
+  RKV_CHECK(n_window >= 1 && n_window <= n_rows && first_slot >= 0 && first_slot + n_window <= queries->ne[2]);
+  const int64_t next_pos = cache.positions(0).back() + 1;
+  ggml_tensor* factors = model_->weights().layers[static_cast<size_t>(il)].rope_factors;
+  std::vector<float> result(static_cast<size_t>(n_rows * config.n_head));
+  std::vector<ggml_tensor*> logits;
+  const auto build = [&](ggml_context* context, ggml_cgraph* graph) -> std::function<void()> {
+    ggml_tensor* past = ggml_new_tensor_1d(context, GGML_TYPE_I32, n_window);
+    ggml_tensor* coming = ggml_new_tensor_1d(context, GGML_TYPE_I32, kFuturePositions);
+    ggml_tensor* units = ggml_new_tensor_3d(context, GGML_TYPE_F32, head_dim, head_dim, kFuturePositions);
+    ggml_tensor* all = ggml_new_tensor_1d(context, GGML_TYPE_I32, n_rows);
+    for (ggml_tensor* input : {past, coming, units, all}) ggml_set_input(input);
+
+    // The mean rotation, from what it does to the unit vectors.
+    ggml_tensor* rotated = rope(context, config, units, coming, factors);        // [out, in, position]
+    rotated = ggml_cont(context, ggml_permute(context, rotated, 2, 1, 0, 3));    // [position, in, out]
+    ggml_tensor* rotation = ggml_reshape_2d(context, ggml_mean(context, rotated), head_dim, head_dim);  // [in, out]
+
+    ggml_tensor* q = ggml_view_3d(context, queries, head_dim, config.n_head, n_window, queries->nb[1], queries->nb[2],
+                                  static_cast<size_t>(first_slot) * queries->nb[2]);
+    q = rope_back(context, config, q, past, factors);
+    q = ggml_cont(context, ggml_permute(context, q, 1, 2, 0, 3));  // [n_window, head_dim, n_head]
+    ggml_tensor* mean = ggml_mean(context, q);                     // [1, head_dim, n_head]
+    q = ggml_sub(context, q, mean);
+    ggml_tensor* covariance = ggml_mul_mat(context, q, q);  // [head_dim, head_dim, n_head], times n_window
+    covariance = ggml_scale(context, covariance, 1.0F / static_cast<float>(n_window));
+    covariance = ggml_mul_mat(context, rotation, covariance);
+    covariance = ggml_mul_mat(context, rotation, ggml_cont(context, ggml_permute(context, covariance, 1, 0, 2, 3)));
+    mean = ggml_reshape_2d(context, mean, head_dim, config.n_head);
+    mean = ggml_mul_mat(context, rotation, mean);  // [head_dim, n_head]
+
+    const float scale = config.attention_scale;
+    for (int64_t head = 0; head < n_head_kv; ++head) {
+      ggml_tensor* k = ggml_get_rows(context, rows_of_head(context, cache.k(), n_rows, head), all);  // F32
+      ggml_tensor* mean_of_head = ggml_view_2d(context, mean, head_dim, n_group, mean->nb[1],
+                                               static_cast<size_t>(head * n_group) * mean->nb[1]);
+      ggml_tensor* linear = ggml_mul_mat(context, k, mean_of_head);  // [n_rows, n_group]
+      ggml_tensor* covariance_of_head =
+          ggml_view_3d(context, covariance, head_dim, head_dim, n_group, covariance->nb[1], covariance->nb[2],
+                       static_cast<size_t>(head * n_group) * covariance->nb[2]);
+      ggml_tensor* k_of_group = ggml_repeat_4d(context, k, head_dim, n_rows, n_group, 1);
+      ggml_tensor* quadratic = ggml_mul_mat(context, covariance_of_head, k_of_group);  // [head_dim, n_rows, n_group]
+      quadratic = ggml_sum_rows(context, ggml_mul(context, quadratic, k));             // [1, n_rows, n_group]
+      quadratic = ggml_reshape_2d(context, quadratic, n_rows, n_group);
+      logits.push_back(output(graph, ggml_add(context, ggml_scale(context, linear, scale),
+                                              ggml_scale(context, quadratic, scale * scale / 2))));
+    }
+    return [=] {
+      set_ascending(past, next_pos - n_window);
+      set_ascending(coming, next_pos);
+      set_ascending(all, 0);
+      std::vector<float> identity(static_cast<size_t>(ggml_nelements(units)), 0.0F);
+      for (int64_t i = 0; i < kFuturePositions * head_dim; ++i) {
+        identity[static_cast<size_t>(i * head_dim + i % head_dim)] = 1.0F;
+      }
+      ggml_backend_tensor_set(units, identity.data(), 0, ggml_nbytes(units));
+    };
+  };
+  RKV_RETURN_IF_ERROR(compute(kNodes + kNodesPerHead * n_head_kv, build));
+  read_heads(logits, result);
+  return result;
+}
+
+Result<std::vector<float>> Forward::value_norm(const LayerCache& cache) {
+  const int64_t n_rows = cache.n_rows();
+  const int64_t n_head_kv = cache.shape().n_head_kv;
+  std::vector<float> result(static_cast<size_t>(n_rows * n_head_kv));
+  std::vector<ggml_tensor*> norms;
+  const auto build = [&](ggml_context* context, ggml_cgraph* graph) -> std::function<void()> {
+    ggml_tensor* all = ggml_new_tensor_1d(context, GGML_TYPE_I32, n_rows);
+    ggml_set_input(all);
+    for (int64_t head = 0; head < n_head_kv; ++head) {
+      ggml_tensor* v = ggml_get_rows(context, rows_of_head(context, cache.v(), n_rows, head), all);  // F32
+      norms.push_back(output(graph, ggml_sqrt(context, ggml_sum_rows(context, ggml_sqr(context, v)))));
+    }
+    return [all] { set_ascending(all, 0); };
+  };
+  RKV_RETURN_IF_ERROR(compute(kNodes + kNodesPerHead * n_head_kv, build));
+  read_heads(norms, result);
+  return result;
+}
+
+}  // namespace ripplekv
