@@ -22,6 +22,19 @@ struct Architecture;  // src/model/architecture.h
 class Vocab;          // src/model/vocab.h
 class WeightStore;    // src/model/weights.h
 
+enum class RopeScaling { kNone, kLinear, kYarn, kLongRope };
+
+// Rotary position embedding (Su et al. 2021, arXiv:2104.09864), one set of layers that rotate alike.
+struct RopeConfig {
+  int mode = 0;   // ggml's: 0 pairs neighbours, 2 pairs halves
+  int n_rot = 0;  // rotated values per head, the first ones
+  float freq_base = 0;
+  RopeScaling scaling = RopeScaling::kNone;
+  float freq_scale = 1;    // 1 / scaling factor
+  int64_t n_ctx_orig = 0;  // positions trained for before scaling
+  float attn_factor = 1;   // of rotated Q and K, beside what YaRN itself multiplies them with
+};
+
 struct ModelConfig {
   std::string architecture;
   int n_layer = 0;
@@ -29,15 +42,13 @@ struct ModelConfig {
   int n_head = 0;     // query heads
   int n_head_kv = 0;  // KV heads; n_head is a multiple
   int head_dim = 0;   // of K and V
-  int n_rot = 0;      // rotated values per head
   int n_ff = 0;
   int n_vocab = 0;
   int64_t n_ctx_train = 0;
+  int64_t n_ctx = 0;  // positions a sequence may have: ModelOptions::n_ctx, or n_ctx_train
   float norm_rms_eps = 0;
-  float rope_freq_base = 0;
-  float rope_freq_scale = 1;  // 1 / linear scaling factor
-  int rope_mode = 0;          // ggml's: 0 pairs neighbours, 2 pairs halves
   float attention_scale = 0;
+  RopeConfig rope;
   LayerShape layer_shape() const { return {head_dim, n_head_kv}; }
 };
 
@@ -49,6 +60,7 @@ bool gpu_available();
 struct ModelOptions {
   WeightsMode weights = WeightsMode::kNative;
   int n_gpu_layers = 0;  // last layers placed on the first GPU backend of this build; more than n_layer: the output too
+  int64_t n_ctx = 0;  // positions a sequence may have; 0: as trained. LongRoPE's factors and what is refused hang on it
 };
 
 class Model {

@@ -36,7 +36,7 @@ Status cmd_inspect(const InspectArgs& args) {
                                          {"n_ff", c.n_ff},
                                          {"n_vocab", c.n_vocab},
                                          {"n_ctx_train", c.n_ctx_train},
-                                         {"rope_freq_base", c.rope_freq_base},
+                                         {"rope_freq_base", c.rope.freq_base},
                                          {"kv_bytes_per_token_f16", per_token},
                                          {"has_chat_template", !model->vocab().chat_template().empty()},
                                          {"has_profile", profile.has_value()}};
@@ -51,7 +51,7 @@ Status cmd_inspect(const InspectArgs& args) {
   fmt::print("layers        {}, {} wide, feed-forward {}\n", c.n_layer, c.n_embd, c.n_ff);
   fmt::print("heads         {} query heads, {} KV heads of {} values\n", c.n_head, c.n_head_kv, c.head_dim);
   fmt::print("vocabulary    {} tokens{}\n", c.n_vocab, model->vocab().chat_template().empty() ? "" : ", chat template");
-  fmt::print("context       {} tokens as trained, RoPE base {:g}\n", c.n_ctx_train, c.rope_freq_base);
+  fmt::print("context       {} tokens as trained, RoPE base {:g}\n", c.n_ctx_train, c.rope.freq_base);
   fmt::print("KV cache      {} per token in f16; {} at {} tokens\n", human_bytes(per_token),
              human_bytes(per_token * c.n_ctx_train), c.n_ctx_train);
   fmt::print("profile       {}\n", profile

@@ -56,6 +56,7 @@ Result<std::shared_ptr<const Model>> load_model(const ModelArgs& args) {
   options.weights = args.weights == "f32" ? WeightsMode::kF32 : WeightsMode::kNative;
   options.n_gpu_layers =
       args.n_gpu_layers != kGpuLayersAuto ? args.n_gpu_layers : (gpu_available() ? kGpuLayersAll : 0);
+  options.n_ctx = args.n_ctx;
   return Model::load(path, options);
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "model/gguf_file.h"
@@ -38,6 +39,25 @@ Result<const Architecture*> find_architecture(std::string_view name);
 // (experts, per-layer head counts, unknown RoPE scaling) by name.
 Status read_common_config(const GgufFile& file, ModelConfig& config);
 
+// For architectures whose graph attends to all rows: refuses a sliding window that a sequence of n_ctx would outgrow.
+Status refuse_sliding_window(const GgufFile& file, const ModelConfig& config);
+
+// For architectures whose weights have no LongRoPE factors.
+Status refuse_long_rope(const GgufFile& file, const ModelConfig& config);
+
+// Tensors that families share. Embedding, last norm and head; the embedding is the head too where the file has none.
+void bind_embeddings(WeightBinder& binder, const ModelConfig& config, ModelWeights& weights);
+// Q, K and V of a layer with the biases there are: one tensor each, or attn_qkv for all.
+void bind_qkv(WeightBinder& binder, const ModelConfig& config, int il, LayerWeights& layer);
+// LongRoPE's two tables -> the one for sequences of n_ctx; null if the file has neither.
+ggml_tensor* bind_long_rope(WeightBinder& binder, const ModelConfig& config);
+
+// "blk.<il>.<suffix>"
+std::string layer_tensor(int il, std::string_view suffix);
+
 extern const Architecture kArchLlama;
+extern const Architecture kArchPhi3;
+extern const Architecture kArchQwen2;
+extern const Architecture kArchQwen3;
 
 }  // namespace ripplekv

@@ -10,6 +10,14 @@
 #include <cmath>
 
 namespace ripplekv {
+namespace {
+
+// YaRN's ramp between interpolated and extrapolated frequencies, in rotations over the original context: the paper's
+// values. Files may name others (rope.scaling.yarn_*), but libllama reads those keys for none of our architectures.
+constexpr float kYarnBetaFast = 32.0F;
+constexpr float kYarnBetaSlow = 1.0F;
+
+}  // namespace
 
 LayerGraph::LayerGraph(ggml_context* context, ggml_cgraph* graph, const ModelConfig& config,
                        const ModelWeights& weights, std::span<const Segment> segments,
@@ -41,18 +49,41 @@ ggml_tensor* LayerGraph::linear(ggml_tensor* x, ggml_tensor* weight, ggml_tensor
 
 ggml_tensor* LayerGraph::add(ggml_tensor* a, ggml_tensor* b) { return ggml_add(context_, a, b); }
 
-ggml_tensor* LayerGraph::heads(ggml_tensor* x) {
-  return ggml_reshape_3d(context_, x, config_.head_dim, x->ne[0] / config_.head_dim, x->ne[1]);
+ggml_tensor* LayerGraph::scale(ggml_tensor* x, float factor) { return ggml_scale(context_, x, factor); }
+
+Qkv LayerGraph::qkv(ggml_tensor* x, const LayerWeights& w) {
+  // n heads of the rows of a product, from its `first` head on.
+  const auto heads = [&](ggml_tensor* product, int64_t n, int64_t first) {
+    const size_t head = static_cast<size_t>(config_.head_dim) * product->nb[0];
+    return ggml_view_3d(context_, product, config_.head_dim, n, product->ne[1], head, product->nb[1],
+                        static_cast<size_t>(first) * head);
+  };
+  const int64_t n_head = config_.n_head;
+  const int64_t n_head_kv = config_.n_head_kv;
+  if (w.attn_qkv == nullptr) {
+    return {heads(linear(x, w.attn_q, w.attn_q_bias), n_head, 0),
+            heads(linear(x, w.attn_k, w.attn_k_bias), n_head_kv, 0),
+            heads(linear(x, w.attn_v, w.attn_v_bias), n_head_kv, 0)};
+  }
+  ggml_tensor* all = linear(x, w.attn_qkv, w.attn_qkv_bias);
+  return {heads(all, n_head, 0), heads(all, n_head_kv, n_head), heads(all, n_head_kv, n_head + n_head_kv)};
 }
 
-ggml_tensor* LayerGraph::rope(ggml_tensor* x, ggml_tensor* factors) {
-  return ggml_rope_ext(context_, x, positions_, factors, config_.n_rot, config_.rope_mode,
-                       static_cast<int>(config_.n_ctx_train), config_.rope_freq_base, config_.rope_freq_scale,
-                       /*ext_factor=*/0.0F, /*attn_factor=*/1.0F, /*beta_fast=*/32.0F, /*beta_slow=*/1.0F);
+// Scaling: linear by Chen et al. 2023, arXiv:2306.15595; YaRN by Peng et al. 2023, arXiv:2309.00071, whose growth of
+// Q and K by 1 + 0.1 ln(factor) is in ggml_rope_ext; LongRoPE by Ding et al. 2024, arXiv:2402.13753, is in `factors`
+// and rope.attn_factor.
+ggml_tensor* LayerGraph::rope(ggml_tensor* x, const RopeConfig& rope, ggml_tensor* factors) {
+  const float extrapolated = rope.scaling == RopeScaling::kYarn ? 1.0F : 0.0F;
+  return ggml_rope_ext(context_, x, positions_, factors, rope.n_rot, rope.mode, static_cast<int>(rope.n_ctx_orig),
+                       rope.freq_base, rope.freq_scale, extrapolated, rope.attn_factor, kYarnBetaFast, kYarnBetaSlow);
 }
 
-ggml_tensor* LayerGraph::swiglu(ggml_tensor* x, ggml_tensor* gate, ggml_tensor* up, ggml_tensor* down) {
-  return linear(ggml_swiglu_split(context_, linear(x, gate), linear(x, up)), down);
+// Shazeer 2020, arXiv:2002.05202.
+ggml_tensor* LayerGraph::swiglu(ggml_tensor* x, const LayerWeights& w) {
+  ggml_tensor* up = linear(x, w.ffn_up);
+  ggml_tensor* gated =
+      w.ffn_gate == nullptr ? ggml_swiglu(context_, up) : ggml_swiglu_split(context_, linear(x, w.ffn_gate), up);
+  return linear(gated, w.ffn_down);
 }
 
 ggml_tensor* LayerGraph::mask(size_t segment, int64_t n_past) {

@@ -39,21 +39,31 @@ struct QueryTap {
   int64_t first_slot = 0;         // of the window
 };
 
+// F32 [head_dim, n_head, n_tokens], K and V with n_head_kv heads; strided where one product made all three.
+struct Qkv {
+  ggml_tensor* q;
+  ggml_tensor* k;
+  ggml_tensor* v;
+};
+
 class LayerGraph {
  public:
   LayerGraph(ggml_context* context, ggml_cgraph* graph, const ModelConfig& config, const ModelWeights& weights,
              std::span<const Segment> segments, std::span<const QueryTap> query_taps, int layer_begin, int layer_end);
 
+  const ModelConfig& config() const { return config_; }
   const LayerWeights& layer(int il) const { return weights_.layers[static_cast<size_t>(il)]; }
   ggml_context* context() const { return context_; }
   ggml_cgraph* graph() const { return graph_; }
 
-  ggml_tensor* rms_norm(ggml_tensor* x, ggml_tensor* weight);
+  ggml_tensor* rms_norm(ggml_tensor* x, ggml_tensor* weight);  // over ne[0]
   ggml_tensor* linear(ggml_tensor* x, ggml_tensor* weight, ggml_tensor* bias = nullptr);
   ggml_tensor* add(ggml_tensor* a, ggml_tensor* b);
-  ggml_tensor* heads(ggml_tensor* x);                       // [head_dim * n, n_tokens] -> [head_dim, n, n_tokens]
-  ggml_tensor* rope(ggml_tensor* x, ggml_tensor* factors);  // x: [head_dim, n, n_tokens]
-  ggml_tensor* swiglu(ggml_tensor* x, ggml_tensor* gate, ggml_tensor* up, ggml_tensor* down);
+  ggml_tensor* scale(ggml_tensor* x, float factor);
+  Qkv qkv(ggml_tensor* x, const LayerWeights& w);  // x: [n_embd, n_tokens]
+  // x: [head_dim, n, n_tokens]; factors: F32 [n_rot / 2] or null.
+  ggml_tensor* rope(ggml_tensor* x, const RopeConfig& rope, ggml_tensor* factors);
+  ggml_tensor* swiglu(ggml_tensor* x, const LayerWeights& w);
   // q: F32 [head_dim, n_head, n_tokens]; k, v: F32 [head_dim, n_head_kv, n_tokens] -> F32 [head_dim * n_head,
   // n_tokens].
   ggml_tensor* attention(int il, ggml_tensor* q, ggml_tensor* k, ggml_tensor* v);

@@ -50,6 +50,8 @@ Result<std::shared_ptr<const Model>> Model::load(const std::string& path, const 
     if (!found.ok()) return found.status().with_context(fmt::format("model '{}'", path));
     model->architecture_ = *found;
   }
+  RKV_CHECK(options.n_ctx >= 0);
+  model->config_.n_ctx = options.n_ctx;
   RKV_RETURN_IF_ERROR(model->architecture_->read_config(*file, model->config_));
   RKV_ASSIGN_OR_RETURN(const auto name, file->optional_text("general.name"));
   model->id_.fingerprint = file->fingerprint();

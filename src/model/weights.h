@@ -31,12 +31,16 @@ struct LayerWeights {
   ggml_tensor* attn_q_bias = nullptr;  // [head_dim * n_head] or null; likewise below
   ggml_tensor* attn_k_bias = nullptr;
   ggml_tensor* attn_v_bias = nullptr;
+  ggml_tensor* attn_qkv = nullptr;  // [n_embd, head_dim * (n_head + 2 * n_head_kv)] in place of the six above, or null
+  ggml_tensor* attn_qkv_bias = nullptr;
+  ggml_tensor* attn_q_norm = nullptr;  // [head_dim] or null: of each head, before the rotation
+  ggml_tensor* attn_k_norm = nullptr;
   ggml_tensor* attn_out = nullptr;  // [head_dim * n_head, n_embd]
   ggml_tensor* attn_out_bias = nullptr;
   ggml_tensor* rope_factors = nullptr;  // F32 [n_rot / 2] or null: divisors of the rotation frequencies
   ggml_tensor* ffn_norm = nullptr;      // [n_embd]
-  ggml_tensor* ffn_gate = nullptr;      // [n_embd, n_ff]
-  ggml_tensor* ffn_up = nullptr;        // [n_embd, n_ff]
+  ggml_tensor* ffn_gate = nullptr;      // [n_embd, n_ff]; null: in ffn_up
+  ggml_tensor* ffn_up = nullptr;        // [n_embd, n_ff], or gate and up [n_embd, 2 * n_ff]
   ggml_tensor* ffn_down = nullptr;      // [n_ff, n_embd]
 };
 

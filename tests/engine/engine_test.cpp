@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The engine on tiny models: every selector, allocator and kv format; what compression must not change; decoding with
-// and without a budget; scoring; refusals. Whether plans are right is plan_test.cpp's, graphs tiny_llama_test.cpp's.
+// and without a budget; scoring; refusals. Whether plans are right is plan_test.cpp's, graphs tiny_oracle_test.cpp's.
 #include "ripplekv/engine.h"
 
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Forward on tiny models: taps against plain loops, ragged batches, cancelling, and replaying stored activations.
-// Whether the layers themselves are right is tiny_llama_test.cpp's.
+// Whether the layers themselves are right is tiny_oracle_test.cpp's.
 #include "model/forward.h"
 
 #include <ggml-backend.h>

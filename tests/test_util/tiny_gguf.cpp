@@ -114,6 +114,8 @@ class Writer {
   std::vector<std::string> written_;
 };
 
+int n_rot(const TinyGguf& tiny) { return tiny.n_rot > 0 ? tiny.n_rot : tiny.head_dim; }
+
 void write_keys(const TinyGguf& tiny, gguf_context* gguf) {
   gguf_set_val_str(gguf, "general.architecture", tiny.architecture.c_str());
   gguf_set_val_str(gguf, "general.name", "tiny");
@@ -130,15 +132,17 @@ void write_keys(const TinyGguf& tiny, gguf_context* gguf) {
   number("attention.head_count", tiny.n_head);
   number("attention.head_count_kv", tiny.n_head_kv);
   real("attention.layer_norm_rms_epsilon", 1e-5);
-  number("rope.dimension_count", tiny.head_dim);
+  number("rope.dimension_count", n_rot(tiny));
   if (tiny.n_head * tiny.head_dim != tiny.n_embd) {
     number("attention.key_length", tiny.head_dim);
     number("attention.value_length", tiny.head_dim);
   }
-  if (tiny.rope_scale != 1) {
-    gguf_set_val_str(gguf, (tiny.architecture + ".rope.scaling.type").c_str(), "linear");
-    real("rope.scaling.factor", tiny.rope_scale);
+  if (tiny.rope_scale != 1) real("rope.scaling.factor", tiny.rope_scale);
+  if (tiny.rope_attn_factor != 1) real("rope.scaling.attn_factor", tiny.rope_attn_factor);
+  if (tiny.rope_scale != 1 || tiny.rope_scaling != "linear") {
+    gguf_set_val_str(gguf, (tiny.architecture + ".rope.scaling.type").c_str(), tiny.rope_scaling.c_str());
   }
+  if (tiny.n_ctx_orig > 0) number("rope.scaling.original_context_length", tiny.n_ctx_orig);
 }
 
 void write_tokenizer(const TinyGguf& tiny, gguf_context* gguf) {
@@ -177,23 +181,37 @@ void write_tensors(const TinyGguf& tiny, Writer& writer) {
   writer.tensor("output_norm.weight", {n_embd}, 0.1, 1.0);
   if (!tiny.tied) writer.tensor("output.weight", {n_embd, tiny.n_vocab}, gain(2.5, n_embd));
   // Divisors of the rotation frequencies, positive.
-  if (tiny.rope_factors) writer.tensor("rope_freqs.weight", {tiny.head_dim / 2}, 0.3, 3.0);
+  if (tiny.rope_factors) writer.tensor("rope_freqs.weight", {n_rot(tiny) / 2}, 0.3, 3.0);
+  if (tiny.long_rope) {
+    writer.tensor("rope_factors_short.weight", {n_rot(tiny) / 2}, 0.1, 1.2);
+    writer.tensor("rope_factors_long.weight", {n_rot(tiny) / 2}, 0.5, 5.0);
+  }
+  const bool phi3 = tiny.architecture == "phi3";
   for (int il = 0; il < tiny.n_layer; ++il) {
     const auto name = [il](const char* suffix) { return fmt::format("blk.{}.{}", il, suffix); };
     writer.tensor(name("attn_norm.weight"), {n_embd}, 0.1, 1.0);
-    writer.tensor(name("attn_q.weight"), {n_embd, n_q}, gain(1.4, n_embd));
-    writer.tensor(name("attn_k.weight"), {n_embd, n_kv}, gain(1.4, n_embd));
-    writer.tensor(name("attn_v.weight"), {n_embd, n_kv}, gain(1.0, n_embd));
-    writer.tensor(name("attn_output.weight"), {n_q, n_embd}, gain(2.0, n_q));
-    if (tiny.biases) {
-      writer.tensor(name("attn_q.bias"), {n_q}, 0.3);
-      writer.tensor(name("attn_k.bias"), {n_kv}, 0.3);
-      writer.tensor(name("attn_v.bias"), {n_kv}, 0.3);
-      writer.tensor(name("attn_output.bias"), {n_embd}, 0.3);
+    if (phi3 || tiny.fused_qkv) {
+      writer.tensor(name("attn_qkv.weight"), {n_embd, n_q + 2 * n_kv}, gain(1.4, n_embd));
+      if (tiny.biases) writer.tensor(name("attn_qkv.bias"), {n_q + 2 * n_kv}, 0.3);
+    } else {
+      writer.tensor(name("attn_q.weight"), {n_embd, n_q}, gain(1.4, n_embd));
+      writer.tensor(name("attn_k.weight"), {n_embd, n_kv}, gain(1.4, n_embd));
+      writer.tensor(name("attn_v.weight"), {n_embd, n_kv}, gain(1.0, n_embd));
+      if (tiny.biases) {
+        writer.tensor(name("attn_q.bias"), {n_q}, 0.3);
+        writer.tensor(name("attn_k.bias"), {n_kv}, 0.3);
+        writer.tensor(name("attn_v.bias"), {n_kv}, 0.3);
+      }
     }
+    if (tiny.architecture == "qwen3") {  // around what gives scores a deviation of 2 in normed heads
+      writer.tensor(name("attn_q_norm.weight"), {tiny.head_dim}, 0.3, 1.4);
+      writer.tensor(name("attn_k_norm.weight"), {tiny.head_dim}, 0.3, 1.4);
+    }
+    writer.tensor(name("attn_output.weight"), {n_q, n_embd}, gain(2.0, n_q));
+    if (tiny.biases && tiny.architecture == "llama") writer.tensor(name("attn_output.bias"), {n_embd}, 0.3);
     writer.tensor(name("ffn_norm.weight"), {n_embd}, 0.1, 1.0);
-    writer.tensor(name("ffn_gate.weight"), {n_embd, tiny.n_ff}, gain(1.4, n_embd));
-    writer.tensor(name("ffn_up.weight"), {n_embd, tiny.n_ff}, gain(1.4, n_embd));
+    if (!phi3) writer.tensor(name("ffn_gate.weight"), {n_embd, tiny.n_ff}, gain(1.4, n_embd));
+    writer.tensor(name("ffn_up.weight"), {n_embd, tiny.n_ff * (phi3 ? 2 : 1)}, gain(1.4, n_embd));
     writer.tensor(name("ffn_down.weight"), {tiny.n_ff, n_embd}, gain(1.4, tiny.n_ff));
   }
   writer.strangers();

@@ -18,19 +18,25 @@ struct gguf_context;
 namespace ripplekv::test {
 
 struct TinyGguf {
-  std::string architecture = "llama";
+  std::string architecture = "llama";  // phi3 has gate and up in one tensor, qwen3 norms of Q and K
   int n_layer = 2;
   int n_embd = 64;
   int n_head = 4;
   int n_head_kv = 2;
   int head_dim = 16;  // written as key_length and value_length where n_head * head_dim != n_embd
+  int n_rot = 0;      // 0: head_dim
   int n_ff = 96;
-  int n_vocab = 300;  // 260 at least
-  bool tied = true;   // no output.weight
-  bool biases = false;
+  int n_vocab = 300;       // 260 at least
+  bool tied = true;        // no output.weight
+  bool biases = false;     // of Q, K, V; in llama of the attention's output too
+  bool fused_qkv = false;  // always in phi3
   bool rope_factors = false;
-  double rope_scale = 1;  // linear scaling factor
-  int weight_type = 0;    // ggml_type of the matrices; norms, biases and factors are F32
+  bool long_rope = false;  // the two tables of LongRoPE
+  double rope_scale = 1;   // scaling factor
+  std::string rope_scaling = "linear";
+  double rope_attn_factor = 1;
+  int n_ctx_orig = 0;   // no key if 0; the context is 4096
+  int weight_type = 0;  // ggml_type of the matrices; norms, biases and factors are F32
   uint64_t seed = 1;
   bool tokenizer = true;
   std::string chat_template;  // none if empty
