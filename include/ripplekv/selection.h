@@ -48,7 +48,7 @@ class Selector {
  public:
   virtual ~Selector() = default;
   virtual std::string_view name() const = 0;
-  virtual unsigned needs() const = 0;                // TapBits
+  virtual unsigned needs() const = 0;  // TapBits
   // Queries it observes through its taps: those of the last so many of n_tokens; 0 to n_tokens.
   virtual int64_t n_query(int64_t n_tokens) const = 0;
   virtual ProtectedRows protected_rows() const = 0;  // for a prompt at least that long; prune() clamps

@@ -31,6 +31,11 @@ std::vector<std::string_view> names_of(std::span<const Info> registry) {
   return names;
 }
 
+Result<std::string> parse_selector_name(std::string_view text) {
+  RKV_RETURN_IF_ERROR(make_selector(text, {}).status());
+  return std::string(text);
+}
+
 Result<int> parse_gpu_layers(std::string_view text) {
   if (text == "auto") return kGpuLayersAuto;
   if (text == "all") return kGpuLayersAll;
@@ -105,14 +110,20 @@ void add_selector_args(OptionTable& table, SelectorArgs& selector) {
   table.begin_group("Selection (which rows stay)");
   SelectorOptions& options = selector.options;
   const std::vector<std::string_view> names = names_of(selector_registry());
-  add_name(
-      table,
-      {.names = "--selector", .value = "NAME", .help = fmt::format("How rows are chosen: {}", fmt::join(names, ", "))},
-      selector.name, names);
-  add_size(
-      table,
-      {.names = "--window", .value = "N", .help = "Last prompt rows: always kept, and their queries score the others"},
-      options.window, {.min = 1, .max = kWindowMax});
+  add_parsed(table,
+             {.names = "--selector",
+              .value = "NAME",
+              .help = fmt::format("How rows are chosen: {}; sinks+NAME also keeps the first --n-sink and the last "
+                                  "--window rows",
+                                  fmt::join(names, ", ")),
+              .default_text = selector.name},
+             selector.name, parse_selector_name);
+  add_size(table,
+           {.names = "--window",
+            .value = "N",
+            .help = "Last prompt rows: always kept, and their queries score the others (snapkv, streaming_llm, random, "
+                    "sinks+NAME)"},
+           options.window, {.min = 1, .max = kWindowMax});
   add_whole(table,
             {.names = "--kernel",
              .value = "N",
@@ -127,7 +138,10 @@ void add_selector_args(OptionTable& table, SelectorArgs& selector) {
                           options.group, {{"mean", GroupReduce::kMean}, {"max", GroupReduce::kMax}});
   table.add_flag("--value-norm", "Weight scores by the norm of the row's Value (snapkv)",
                  [&options] { options.value_norm = true; });
-  add_size(table, {.names = "--n-sink", .value = "N", .help = "First rows that are always kept (streaming_llm)"},
+  add_size(table,
+           {.names = "--n-sink",
+            .value = "N",
+            .help = "First rows that are always kept (streaming_llm, expected_attention, sinks+NAME)"},
            options.n_sink, {.min = 0, .max = kRowsMax});
   table.add_rule([&selector] { return make_selector(selector.name, selector.options).status(); });
 }

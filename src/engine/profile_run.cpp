@@ -30,12 +30,12 @@ Result<Profile> resume(const std::string& path, const Profile& planned, const st
   for (size_t i = 0; i < found.samples.size(); ++i) {
     const ProfileSample& sample = found.samples[i];
     if (sample.id != samples[i].id) {
-      return other(
-          fmt::format("samples: got {} as number {}, expected {}", quoted(sample.id), i + 1, quoted(samples[i].id)));
+      return other(fmt::format("samples: got {} as number {}, expected {}", ripplekv::quoted(sample.id), i + 1,
+                               ripplekv::quoted(samples[i].id)));
     }
     if (sample.content_hash != content_hash(samples[i])) {
-      return other(
-          fmt::format("samples: got other tokens in {}, expected those of today's calibration", quoted(sample.id)));
+      return other(fmt::format("samples: got other tokens in {}, expected those of today's calibration",
+                               ripplekv::quoted(sample.id)));
     }
   }
   found.n_sample_planned = planned.n_sample_planned;

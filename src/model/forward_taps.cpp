@@ -15,10 +15,10 @@
 namespace ripplekv {
 namespace {
 
-constexpr int64_t kNodes = 64;            // of a graph, beside those per KV head
+constexpr int64_t kNodes = 64;  // of a graph, beside those per KV head
 constexpr int64_t kNodesPerHead = 32;
-constexpr int64_t kQueryBlock = 64;       // queries whose attention is computed at once
-constexpr int64_t kFuturePositions = 512; // as the paper's n_future_positions
+constexpr int64_t kQueryBlock = 64;        // queries whose attention is computed at once
+constexpr int64_t kFuturePositions = 512;  // as the paper's n_future_positions
 
 ggml_tensor* rows_of_head(ggml_context* context, ggml_tensor* rows, int64_t n_rows, int64_t head) {
   return ggml_view_2d(context, rows, rows->ne[0], n_rows, rows->nb[1], static_cast<size_t>(head) * rows->nb[2]);
@@ -84,8 +84,8 @@ Status Forward::add_window_attention(const LayerCache& cache, ggml_tensor* queri
       q = ggml_permute(context, q, 0, 2, 1, 3);            // [head_dim, n_query, n_group] !! permuted !!
       ggml_tensor* weights = ggml_mul_mat(context, k, q);  // [n_seen, n_query, n_group]
       weights = ggml_soft_max_ext(context, weights, mask, config.attention_scale, 0.0F);
-      weights = ggml_cont(context, ggml_permute(context, weights, 1, 0, 2, 3));       // [n_query, n_seen, n_group]
-      attention.push_back(output(graph, ggml_sum_rows(context, weights)));            // [1, n_seen, n_group]
+      weights = ggml_cont(context, ggml_permute(context, weights, 1, 0, 2, 3));  // [n_query, n_seen, n_group]
+      attention.push_back(output(graph, ggml_sum_rows(context, weights)));       // [1, n_seen, n_group]
     }
     return [&, mask] {
       std::vector<float> values(static_cast<size_t>(n_seen * n_query), 0.0F);
@@ -129,13 +129,13 @@ Result<std::vector<float>> Forward::future_attention(int il, const LayerCache& c
     for (ggml_tensor* input : {past, coming, units, all}) ggml_set_input(input);
 
     // The mean rotation, from what it does to the unit vectors.
-    ggml_tensor* rotated = rope(context, config, units, coming, factors);        // [out, in, position]
-    rotated = ggml_cont(context, ggml_permute(context, rotated, 2, 1, 0, 3));    // [position, in, out]
+    ggml_tensor* rotated = rotate(context, units, coming, config.rope, factors);  // [out, in, position]
+    rotated = ggml_cont(context, ggml_permute(context, rotated, 2, 1, 0, 3));     // [position, in, out]
     ggml_tensor* rotation = ggml_reshape_2d(context, ggml_mean(context, rotated), head_dim, head_dim);  // [in, out]
 
     ggml_tensor* q = ggml_view_3d(context, queries, head_dim, config.n_head, n_window, queries->nb[1], queries->nb[2],
                                   static_cast<size_t>(first_slot) * queries->nb[2]);
-    q = rope_back(context, config, q, past, factors);
+    q = rotate_back(context, q, past, config.rope, factors);
     q = ggml_cont(context, ggml_permute(context, q, 1, 2, 0, 3));  // [n_window, head_dim, n_head]
     ggml_tensor* mean = ggml_mean(context, q);                     // [1, head_dim, n_head]
     q = ggml_sub(context, q, mean);

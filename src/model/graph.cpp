@@ -17,7 +17,28 @@ namespace {
 constexpr float kYarnBetaFast = 32.0F;
 constexpr float kYarnBetaSlow = 1.0F;
 
+float extrapolated(const RopeConfig& rope) { return rope.scaling == RopeScaling::kYarn ? 1.0F : 0.0F; }
+
 }  // namespace
+
+// Scaling: linear by Chen et al. 2023, arXiv:2306.15595; YaRN by Peng et al. 2023, arXiv:2309.00071, whose growth of
+// Q and K by 1 + 0.1 ln(factor) is in ggml_rope_ext; LongRoPE by Ding et al. 2024, arXiv:2402.13753, is in `factors`
+// and rope.attn_factor.
+ggml_tensor* rotate(ggml_context* context, ggml_tensor* x, ggml_tensor* positions, const RopeConfig& rope,
+                    ggml_tensor* factors) {
+  return ggml_rope_ext(context, x, positions, factors, rope.n_rot, rope.mode, static_cast<int>(rope.n_ctx_orig),
+                       rope.freq_base, rope.freq_scale, extrapolated(rope), rope.attn_factor, kYarnBetaFast,
+                       kYarnBetaSlow);
+}
+
+ggml_tensor* rotate_back(ggml_context* context, ggml_tensor* x, ggml_tensor* positions, const RopeConfig& rope,
+                         ggml_tensor* factors) {
+  // ggml's is the gradient: it turns back, but lengthens once more.
+  const float growth = rope.scaling == RopeScaling::kYarn ? 1.0F - 0.1F * std::log(rope.freq_scale) : 1.0F;
+  return ggml_rope_ext_back(context, x, positions, factors, rope.n_rot, rope.mode, static_cast<int>(rope.n_ctx_orig),
+                            rope.freq_base, rope.freq_scale, extrapolated(rope),
+                            1.0F / (rope.attn_factor * growth * growth), kYarnBetaFast, kYarnBetaSlow);
+}
 
 LayerGraph::LayerGraph(ggml_context* context, ggml_cgraph* graph, const ModelConfig& config,
                        const ModelWeights& weights, std::span<const Segment> segments,
@@ -69,13 +90,8 @@ Qkv LayerGraph::qkv(ggml_tensor* x, const LayerWeights& w) {
   return {heads(all, n_head, 0), heads(all, n_head_kv, n_head), heads(all, n_head_kv, n_head + n_head_kv)};
 }
 
-// Scaling: linear by Chen et al. 2023, arXiv:2306.15595; YaRN by Peng et al. 2023, arXiv:2309.00071, whose growth of
-// Q and K by 1 + 0.1 ln(factor) is in ggml_rope_ext; LongRoPE by Ding et al. 2024, arXiv:2402.13753, is in `factors`
-// and rope.attn_factor.
 ggml_tensor* LayerGraph::rope(ggml_tensor* x, const RopeConfig& rope, ggml_tensor* factors) {
-  const float extrapolated = rope.scaling == RopeScaling::kYarn ? 1.0F : 0.0F;
-  return ggml_rope_ext(context_, x, positions_, factors, rope.n_rot, rope.mode, static_cast<int>(rope.n_ctx_orig),
-                       rope.freq_base, rope.freq_scale, extrapolated, rope.attn_factor, kYarnBetaFast, kYarnBetaSlow);
+  return rotate(context_, x, positions_, rope, factors);
 }
 
 // Shazeer 2020, arXiv:2002.05202.

@@ -46,6 +46,13 @@ struct Qkv {
   ggml_tensor* v;
 };
 
+// x: F32 [head_dim, n, n_tokens], rotated to its positions I32 [n_tokens]; factors: F32 [n_rot / 2] or null.
+ggml_tensor* rotate(ggml_context* context, ggml_tensor* x, ggml_tensor* positions, const RopeConfig& rope,
+                    ggml_tensor* factors);
+// Undoes rotate().
+ggml_tensor* rotate_back(ggml_context* context, ggml_tensor* x, ggml_tensor* positions, const RopeConfig& rope,
+                         ggml_tensor* factors);
+
 class LayerGraph {
  public:
   LayerGraph(ggml_context* context, ggml_cgraph* graph, const ModelConfig& config, const ModelWeights& weights,

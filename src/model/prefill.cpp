@@ -13,8 +13,7 @@
 namespace ripplekv {
 
 int64_t prefill_scratch_bytes(const ModelConfig& config, int64_t n_tokens, int64_t n_query) {
-  return static_cast<int64_t>(sizeof(float)) *
-         (config.n_embd * n_tokens + n_query * config.n_head * config.head_dim);
+  return static_cast<int64_t>(sizeof(float)) * (config.n_embd * n_tokens + n_query * config.n_head * config.head_dim);
 }
 
 Result<std::vector<float>> prefill(Forward& forward, const PrefillRequest& request) {

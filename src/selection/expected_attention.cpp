@@ -52,6 +52,8 @@ class ExpectedAttention final : public Selector {
 
 }  // namespace
 
-std::unique_ptr<Selector> make_expected_attention(const SelectorOptions& options) { return std::make_unique<ExpectedAttention>(options); }
+std::unique_ptr<Selector> make_expected_attention(const SelectorOptions& options) {
+  return std::make_unique<ExpectedAttention>(options);
+}
 
 }  // namespace ripplekv

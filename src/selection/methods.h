@@ -15,7 +15,7 @@
   X("full", make_full, "keeps every row: the yardstick the others are measured against")                             \
   X("streaming_llm", make_streaming_llm, "first rows as attention sinks and the latest rows (Xiao et al. 2024)")     \
   X("snapkv", make_snapkv, "rows that the prompt's last queries attend to, pooled over neighbours (Li et al. 2024)") \
-  X("h2o", make_h2o, "rows that all queries of the prompt attended to most (Zhang et al. 2023)")                       \
+  X("h2o", make_h2o, "rows that all queries of the prompt attended to most (Zhang et al. 2023)")                     \
   X("tova", make_tova, "rows that the newest query attends to, the same in all heads (Oren et al. 2024)")            \
   X("knorm", make_knorm, "rows whose keys are short (Devoto et al. 2024)")                                           \
   X("keydiff", make_keydiff, "rows whose keys differ from the head's mean direction (Park et al. 2025)")             \

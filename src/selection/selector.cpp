@@ -59,7 +59,10 @@ Result<std::unique_ptr<Selector>> make_selector(std::string_view name, const Sel
   if (info == kInfos.end()) {
     std::vector<std::string_view> names;
     std::transform(kInfos.begin(), kInfos.end(), std::back_inserter(names), [](const auto& i) { return i.name; });
-    return invalid_argument(fmt::format("selector: got {}, expected one of {}, or one of them after {}", quoted(name), fmt::join(names, ", "), quoted(kSinksPrefix)));
+    const std::string_view near = nearest_name(names, name);
+    return invalid_argument(fmt::format("selector: got {}, expected one of {}, or one of them after {}{}", quoted(name),
+                                        fmt::join(names, ", "), quoted(kSinksPrefix),
+                                        near.empty() ? "" : fmt::format("; did you mean {}?", near)));
   }
   RKV_RETURN_IF_ERROR(check_options(name, options));
   return kFactories[static_cast<size_t>(info - kInfos.begin())](options);

@@ -268,7 +268,7 @@ TEST_F(ForwardTest, PrefillTapsTheLastQueries) {
       request.formats = formats;
       request.n_chunk = n_chunk;
       request.taps = kTapWindowAttention | kTapValueNorm;
-      request.window = n_window;
+      request.n_query = n_window;
       int n_called = 0;
       request.on_layer = [&](int il, LayerCache& layer, const LayerTaps& taps) -> Status {
         EXPECT_EQ(il, n_called++);
@@ -298,7 +298,7 @@ TEST_F(ForwardTest, PrefillTapsTheLastQueries) {
   }
 }
 
-TEST_F(ForwardTest, ShortPromptsHaveAShorterWindow) {
+TEST_F(ForwardTest, AllQueriesOfAShortPromptMayBeObserved) {
   load({});
   const auto tokens = test::random_tokens(3, config().n_vocab, 9);
   const std::vector<KvFormat> formats(2, kF32Cache);
@@ -308,7 +308,7 @@ TEST_F(ForwardTest, ShortPromptsHaveAShorterWindow) {
   request.cache = &cache;
   request.formats = formats;
   request.taps = kTapWindowAttention;
-  request.window = 32;
+  request.n_query = 3;
   request.on_layer = [&](int, LayerCache&, const LayerTaps& taps) -> Status {
     EXPECT_EQ(taps.n_window, 3);
     EXPECT_EQ(taps.window_attention.size(), 12U);

@@ -40,7 +40,14 @@ TEST(Selector, EveryEntryOfTheRegistryCanBeMade) {
 }
 
 TEST(Selector, UnknownNameListsWhatExists) {
-  EXPECT_EQ(message_of("snapvk", {}), "selector: got 'snapvk', expected one of full, streaming_llm, snapkv, random");
+  EXPECT_EQ(message_of("snapvk", {}),
+            "selector: got 'snapvk', expected one of full, streaming_llm, snapkv, h2o, tova, knorm, keydiff, "
+            "expected_attention, random, or one of them after 'sinks+'; did you mean snapkv?");
+  EXPECT_NE(message_of("sinks+snapvk", {}).find("did you mean snapkv?"), std::string::npos);
+  EXPECT_FALSE(make_selector("sinks+", {}).ok());
+  for (const std::string_view name : {"sinks+sinks+snapkv", "sinks+full"}) {
+    EXPECT_NE(message_of(name, {}).find("a method that drops rows after 'sinks+'"), std::string::npos);
+  }
   EXPECT_FALSE(make_selector("", {}).ok());
   EXPECT_FALSE(make_selector("SnapKV", {}).ok());
   EXPECT_FALSE(make_selector("snapkv ", {}).ok());
@@ -89,34 +96,51 @@ TEST(Selector, ScoresOfRandomLayersCanBePruned) {
     taps.n_rows = between(1, 60);
     taps.n_head_kv = between(1, 3);
     taps.n_head = taps.n_head_kv * between(1, 4);
-    taps.n_window = static_cast<int>(std::min<int64_t>(options.window, taps.n_rows));
+    const int head_dim = between(1, 9);
     std::vector<float> attention(static_cast<size_t>(taps.n_rows * taps.n_head));
     for (float& a : attention) a = static_cast<float>(random.uniform());
     std::vector<float> norm(static_cast<size_t>(taps.n_rows * taps.n_head_kv));
     for (float& n : norm) n = static_cast<float>(random.uniform() * 1e30);
+    std::vector<float> keys(norm.size() * static_cast<size_t>(head_dim));
+    for (float& k : keys) k = random.below(3) == 0 ? 0.0F : static_cast<float>(random.uniform() * 1e15 - 5e14);
+    std::vector<float> logits(attention.size());
+    for (float& l : logits) l = static_cast<float>(random.uniform() * 2e30 - 1e30);
 
+    std::vector<std::string> names;
     for (const SelectorInfo& info : selector_registry()) {
-      const auto selector = std::move(make_selector(info.name, options)).value();
+      names.emplace_back(info.name);
+      if (info.name != "full") names.push_back("sinks+" + names.back());
+    }
+    for (const std::string& name : names) {
+      const auto selector = std::move(make_selector(name, options)).value();
+      EXPECT_EQ(selector->name(), name);
+      taps.n_window = static_cast<int>(selector->n_query(taps.n_rows));
+      ASSERT_GE(taps.n_window, (selector->needs() & kTapsOfQueries) != 0 ? 1 : 0) << name;
+      ASSERT_LE(taps.n_window, taps.n_rows) << name;
       // Only what was asked for is there.
       taps.window_attention = {};
       taps.value_norm = {};
+      taps.keys = {};
+      taps.future_attention = {};
       if (selector->needs() & kTapWindowAttention) taps.window_attention = attention;
       if (selector->needs() & kTapValueNorm) taps.value_norm = norm;
+      if (selector->needs() & kTapKeys) taps.keys = keys;
+      if (selector->needs() & kTapFutureAttention) taps.future_attention = logits;
       const std::vector<float> scores = selector->score(taps);
-      ASSERT_EQ(scores.size(), static_cast<size_t>(taps.n_rows * taps.n_head_kv)) << info.name;
-      for (float s : scores) ASSERT_FALSE(std::isnan(s)) << info.name;
-      EXPECT_EQ(scores, selector->score(taps)) << info.name;
+      ASSERT_EQ(scores.size(), static_cast<size_t>(taps.n_rows * taps.n_head_kv)) << name;
+      for (float s : scores) ASSERT_FALSE(std::isnan(s)) << name;
+      EXPECT_EQ(scores, selector->score(taps)) << name;
 
       const ProtectedRows protected_rows = selector->protected_rows();
       const int64_t rows = protected_rows.count() + 2;
       const KeepList keep = prune(scores, taps.n_rows, taps.n_head_kv, rows, protected_rows);
       ASSERT_EQ(keep.size(), static_cast<size_t>(taps.n_head_kv));
       for (const auto& list : keep) {
-        ASSERT_EQ(static_cast<int64_t>(list.size()), std::min(rows, taps.n_rows)) << info.name;
+        ASSERT_EQ(static_cast<int64_t>(list.size()), std::min(rows, taps.n_rows)) << name;
         const std::set<int32_t> kept(list.begin(), list.end());
         for (int64_t row = 0; row < taps.n_rows; ++row) {
           if (row < protected_rows.n_sink || row >= taps.n_rows - protected_rows.n_window) {
-            EXPECT_TRUE(kept.contains(static_cast<int32_t>(row))) << info.name << " row " << row;
+            EXPECT_TRUE(kept.contains(static_cast<int32_t>(row))) << name << " row " << row;
           }
         }
       }

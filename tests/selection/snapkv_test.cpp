@@ -34,6 +34,8 @@ TEST(SnapKv, DeclaresWhatItReads) {
   const auto plain = std::move(make_selector("snapkv", {.window = 5})).value();
   EXPECT_EQ(plain->needs(), kTapWindowAttention);
   EXPECT_EQ(plain->protected_rows().n_window, 5);
+  EXPECT_EQ(plain->n_query(100), 5);
+  EXPECT_EQ(plain->n_query(3), 3);
   EXPECT_EQ(plain->protected_rows().n_sink, 0);
   const auto weighted = std::move(make_selector("snapkv", {.value_norm = true})).value();
   EXPECT_EQ(weighted->needs(), kTapWindowAttention | kTapValueNorm);
