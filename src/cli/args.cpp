@@ -102,7 +102,8 @@ void add_model_args(OptionTable& table, ModelArgs& model, bool may_be_auto = fal
   add_size(table,
            {.names = "-c,--ctx-size",
             .value = "N",
-            .help = "Most tokens of prompt and answer together; 0 is the length the model was trained for"},
+            .help = "Most tokens of prompt and answer together; 0 is the length the model was trained for. Models with "
+                    "LongRoPE rotate by their short factors up to their original context, by the long ones beyond"},
            model.n_ctx, {.min = 0, .max = kTokensMax});
 }
 

@@ -97,8 +97,8 @@ Status read_rope(const GgufFile& file, const std::string& prefix, ModelConfig& c
                        file.optional_integer(prefix + "rope.scaling.original_context_length", 1, kMaxContext));
   rope.n_ctx_orig = n_ctx_orig.value_or(config.n_ctx_train);
   RKV_ASSIGN_OR_RETURN(const auto attn_factor, file.optional_real(prefix + "rope.scaling.attn_factor"));
-  if (attn_factor && !(*attn_factor > 0 && *attn_factor <= kMaxRopeFactor)) {
-    return data_loss(fmt::format("model '{}': RoPE attention factor {}, expected a positive number up to {:g}",
+  if (attn_factor && !(*attn_factor > 1 / kMaxRopeFactor && *attn_factor < kMaxRopeFactor)) {
+    return data_loss(fmt::format("model '{}': RoPE attention factor {}, expected a positive number under {:g}",
                                  file.path(), *attn_factor, kMaxRopeFactor));
   }
   rope.attn_factor = static_cast<float>(attn_factor.value_or(1.0));

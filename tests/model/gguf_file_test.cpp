@@ -182,8 +182,9 @@ TEST_F(GgufFileTest, AbsurdSizes) {
   const auto number = [](const char* key, uint64_t value) {
     return [key, value](gguf_context* g) { gguf_set_val_u64(g, key, value); };
   };
-  for (const char* key : {"block_count", "embedding_length", "feed_forward_length", "attention.head_count",
-                          "attention.head_count_kv", "attention.key_length", "context_length"}) {
+  for (const char* key :
+       {"block_count", "embedding_length", "feed_forward_length", "attention.head_count", "attention.head_count_kv",
+        "attention.key_length", "context_length", "rope.scaling.original_context_length"}) {
     const std::string full = std::string("llama.") + key;
     for (const uint64_t value : {uint64_t{0}, uint64_t{1} << 31, uint64_t{1} << 63, UINT64_MAX}) {
       const uint64_t shown = std::min(value, uint64_t{INT64_MAX});
@@ -218,8 +219,21 @@ TEST_F(GgufFileTest, AbsurdNumbers) {
     expect_edit_refused(real(key, -1), StatusCode::kDataLoss, "-1, expected");
   }
   expect_edit_refused(real("llama.attention.layer_norm_rms_epsilon", 1), StatusCode::kDataLoss, "norm epsilon 1");
-  expect_edit_refused(real("llama.rope.freq_base", 0), StatusCode::kDataLoss, "expected a positive number");
-  expect_edit_refused(real("llama.rope.scaling.factor", 0), StatusCode::kDataLoss, "expected a positive number");
+  for (const char* key : {"llama.rope.freq_base", "llama.rope.scaling.factor", "llama.rope.scaling.attn_factor"}) {
+    expect_edit_refused(real(key, 0), StatusCode::kDataLoss, "expected a positive number");
+    expect_edit_refused(real(key, 1e300), StatusCode::kDataLoss, "1e+300, expected ");
+    expect_edit_refused(real(key, 1e-300), StatusCode::kDataLoss, "1e-300, expected ");
+  }
+  expect_edit_refused(real("llama.attention.scale", -1), StatusCode::kDataLoss, "is -1, expected 0 to 1000");
+  expect_edit_refused(real("llama.attention.scale", 1e300), StatusCode::kDataLoss, "is 1e+300, expected 0 to 1000");
+  const auto yarn = [&](const char* key, double value) {
+    return [key, value](gguf_context* g) {
+      gguf_set_val_str(g, "llama.rope.scaling.type", "yarn");
+      gguf_set_val_f64(g, key, value);
+    };
+  };
+  expect_edit_refused(yarn("llama.rope.scaling.factor", 0.5), StatusCode::kDataLoss, "factor 0.5, expected 1 to");
+  expect_edit_refused(yarn("llama.rope.freq_base", 1), StatusCode::kDataLoss, "is 1, expected more than 1 for YaRN");
 }
 
 TEST_F(GgufFileTest, FeaturesThatAreNotThere) {
@@ -233,12 +247,10 @@ TEST_F(GgufFileTest, FeaturesThatAreNotThere) {
                       "mixture of 8 experts");
   expect_edit_refused([](gguf_context* g) { gguf_set_val_u16(g, "split.count", 3); }, StatusCode::kUnsupported,
                       "split into 3 files");
-  for (const char* scaling : {"yarn", "longrope", "dynamic", ""}) {
+  for (const char* scaling : {"su", "dynamic", "YARN", ""}) {
     expect_edit_refused(text("llama.rope.scaling.type", scaling), StatusCode::kUnsupported,
                         fmt::format("RoPE scaling '{}' is not supported", scaling));
   }
-  expect_edit_refused([](gguf_context* g) { gguf_set_val_f32(g, "llama.rope.scaling.attn_factor", 1.5F); },
-                      StatusCode::kUnsupported, "RoPE attention factor 1.5");
 }
 
 TEST_F(GgufFileTest, MissingTensors) {

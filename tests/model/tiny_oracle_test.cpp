@@ -5,10 +5,12 @@
 // real model does is oracle_model_test.cpp's, which also explains why quantised weights are compared with the same
 // chunks on both sides.
 #include <ggml.h>
+#include <gguf.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "model/forward.h"
 #include "model/prefill.h"
@@ -188,17 +190,17 @@ INSTANTIATE_TEST_SUITE_P(Shapes, TinyOracleShapeTest, ::testing::ValuesIn(shapes
 TEST_P(TinyOracleShapeTest, MatchesLibllamaAtEveryPositionInAnyChunks) {
   const test::TinyGguf& tiny = GetParam().tiny;
   const std::string path = test::tiny_gguf(tiny);
-  load(path, WeightsMode::kNative, /*n_threads=*/2);
+  load(path);
   EXPECT_EQ(model_->config().head_dim, tiny.head_dim);
   EXPECT_EQ(model_->config().n_vocab, tiny.n_vocab);
   test::Oracle oracle(path, {.f32_cache = true, .n_ctx = kContext, .n_threads = 1});
   ASSERT_TRUE(oracle.ok());
-  const auto tokens = test::random_tokens(101, tiny.n_vocab, tiny.seed);
+  const auto tokens = test::random_tokens(70, tiny.n_vocab, tiny.seed);
   const auto expected = oracle.logits(tokens);
-  for (const int n_chunk : {1, 7, 32, 33, 512}) {
+  for (const int n_chunk : {1, 33, 512}) {
     EXPECT_LE(worst(expected, all_logits(tokens, n_chunk, kF32Cache)), 1e-6) << "chunk " << n_chunk;
-    EXPECT_LE(test::kl_of_logits(expected.back(), prefilled(tokens, n_chunk, kF32Cache)), 1e-6) << "chunk " << n_chunk;
   }
+  EXPECT_LE(test::kl_of_logits(expected.back(), prefilled(tokens, 33, kF32Cache)), 1e-6);
 }
 
 // A match means nothing on a model that answers the same whatever it reads.
@@ -243,6 +245,50 @@ TEST_P(TinyOracleShapeTest, AnswersDependOnEveryPartOfTheModel) {
   }
 }
 
+TEST_F(TinyOracleTest, AnyChunksOnOneThreadOrTwo) {
+  for (const char* architecture : kArchitectures) {
+    SCOPED_TRACE(architecture);
+    test::TinyGguf tiny;
+    tiny.architecture = architecture;
+    const std::string path = test::tiny_gguf(tiny);
+    load(path);
+    test::Oracle oracle(path, {.f32_cache = true, .n_ctx = kContext, .n_threads = 1});
+    ASSERT_TRUE(oracle.ok());
+    const auto tokens = test::random_tokens(101, tiny.n_vocab, 14);
+    const auto expected = oracle.logits(tokens);
+    for (const int n_chunk : {7, 32, 100, 101, 512}) {
+      EXPECT_LE(worst(expected, all_logits(tokens, n_chunk, kF32Cache)), 1e-6) << "chunk " << n_chunk;
+      EXPECT_LE(test::kl_of_logits(expected.back(), prefilled(tokens, n_chunk, kF32Cache)), 1e-6)
+          << "chunk " << n_chunk;
+    }
+    // One batch: on a busy machine two threads wait for each other at every node.
+    load(path, WeightsMode::kNative, /*n_threads=*/2);
+    EXPECT_LE(worst(expected, all_logits(tokens, 512, kF32Cache)), 1e-6) << "two threads";
+  }
+}
+
+// libllama reads these keys for other architectures only: it is what people's files have been run with.
+TEST_F(TinyOracleTest, YarnKeysThatLibllamaDoesNotReadAreNotReadEither) {
+  test::TinyGguf tiny;
+  tiny.architecture = "qwen2";
+  tiny.rope_scaling = "yarn";
+  tiny.rope_scale = 4;
+  const auto tokens = test::random_tokens(40, tiny.n_vocab, 15);
+  load(test::tiny_gguf(tiny));
+  const auto without = all_logits(tokens, 512, kF32Cache);
+  tiny.edit = [](gguf_context* gguf) {
+    for (const char* key : {"beta_fast", "beta_slow", "ext_factor", "attn_factor", "log_multiplier"}) {
+      gguf_set_val_f32(gguf, (std::string("qwen2.rope.scaling.yarn_") + key).c_str(), 8);
+    }
+  };
+  const std::string path = test::tiny_gguf(tiny);
+  load(path);
+  test::Oracle oracle(path, {.f32_cache = true, .n_ctx = kContext, .n_threads = 1});
+  ASSERT_TRUE(oracle.ok());
+  EXPECT_LE(worst(oracle.logits(tokens), all_logits(tokens, 512, kF32Cache)), 1e-6);
+  EXPECT_EQ(without, all_logits(tokens, 512, kF32Cache));
+}
+
 TEST_F(TinyOracleTest, AnF16CacheIsCloseToLibllamasFlashAttention) {
   test::TinyGguf tiny;
   tiny.head_dim = 64, tiny.n_embd = 128;
@@ -255,21 +301,29 @@ TEST_F(TinyOracleTest, AnF16CacheIsCloseToLibllamasFlashAttention) {
 }
 
 // Everything but the dtype of the matrices: rows of 256, a block of every type.
-test::TinyGguf model_of(int type, const char* architecture = "llama") {
+test::TinyGguf model_of(int type, const char* architecture) {
   test::TinyGguf tiny;
   tiny.architecture = architecture;
   tiny.n_layer = 1;
   tiny.n_embd = tiny.n_ff = 256;
-  tiny.n_head = 4;
+  tiny.n_head = 2;
   tiny.n_head_kv = 1;
-  tiny.head_dim = 64;
+  tiny.head_dim = 128;  // no power of four: where scores are scaled decides how they are rounded
   tiny.weight_type = type;
+  if (tiny.architecture != "llama") {  // what the architectures do alike: to quantise takes most of the time
+    tiny.types = {{"token_embd.weight", GGML_TYPE_F32}, {"blk.0.ffn_down.weight", GGML_TYPE_F32}};
+  }
   return tiny;
 }
 
 class TinyOracleTypeTest : public TinyOracleTest, public ::testing::WithParamInterface<int> {
  protected:
-  int type() const { return GetParam(); }
+  static const std::string& llama_file() {  // written once for all tests of a dtype
+    static std::map<int, std::string> paths;
+    std::string& path = paths[GetParam()];
+    if (path.empty()) path = test::tiny_gguf(model_of(GetParam(), "llama"));
+    return path;
+  }
 };
 
 INSTANTIATE_TEST_SUITE_P(Types, TinyOracleTypeTest, ::testing::ValuesIn(test::weight_types()), [](const auto& type) {
@@ -279,11 +333,12 @@ INSTANTIATE_TEST_SUITE_P(Types, TinyOracleTypeTest, ::testing::ValuesIn(test::we
 TEST_P(TinyOracleTypeTest, MatchesLibllamaInTheSameChunks) {
   for (const char* architecture : kArchitectures) {
     SCOPED_TRACE(architecture);
-    const std::string path = test::tiny_gguf(model_of(type(), architecture));
+    const std::string path =
+        architecture == kArchitectures[0] ? llama_file() : test::tiny_gguf(model_of(GetParam(), architecture));
     load(path);
-    const std::string name = ggml_type_name(static_cast<ggml_type>(type()));
+    const std::string name = ggml_type_name(static_cast<ggml_type>(GetParam()));
     EXPECT_NE(model_->quantisation().find(name + " x"), std::string::npos) << model_->quantisation();
-    const auto tokens = test::random_tokens(48, model_->config().n_vocab, 11);
+    const auto tokens = test::random_tokens(33, model_->config().n_vocab, 11);
     for (const int n_chunk : {1, 512}) {
       test::Oracle oracle(path, {.n_ubatch = n_chunk, .n_ctx = kContext, .n_threads = 1});
       ASSERT_TRUE(oracle.ok());
@@ -294,14 +349,14 @@ TEST_P(TinyOracleTypeTest, MatchesLibllamaInTheSameChunks) {
 
 // --weights f32 is the dequantised file, in any chunks.
 TEST_P(TinyOracleTypeTest, F32WeightsAreTheDequantisedFile) {
-  const std::string path = test::tiny_gguf(model_of(type()));
+  const std::string path = llama_file();
   const std::string f32_path = path + ".f32";
   ASSERT_TRUE(test::write_f32_gguf(path, f32_path));
   load(path, WeightsMode::kF32);
-  EXPECT_EQ(model_->weights_bytes(), int64_t{4} * (300 * 256 + 256 * (2 * 256 + 2 * 64) + 3 * 256 * 256 + 3 * 256));
+  EXPECT_EQ(model_->weights_bytes(), int64_t{4} * (300 * 256 + 256 * (2 * 256 + 2 * 128) + 3 * 256 * 256 + 3 * 256));
   test::Oracle oracle(f32_path, {.f32_cache = true, .n_ctx = kContext, .n_threads = 1});
   ASSERT_TRUE(oracle.ok());
-  const auto tokens = test::random_tokens(48, model_->config().n_vocab, 12);
+  const auto tokens = test::random_tokens(33, model_->config().n_vocab, 12);
   const auto expected = oracle.logits(tokens);
   EXPECT_LE(worst(expected, all_logits(tokens, 512, kF32Cache)), 1e-6);
   EXPECT_LE(worst(expected, all_logits(tokens, 7, kF32Cache)), 1e-6);
@@ -323,13 +378,9 @@ TEST_F(TinyOracleTest, MixedDtypesMatchLibllama) {
     SCOPED_TRACE(architecture);
     test::TinyGguf tiny = model_of(GGML_TYPE_Q4_K, architecture);
     tiny.n_layer = 2;
-    tiny.head_dim = 128;  // no power of four: where scores are scaled decides how they are rounded
-    tiny.n_head = 2;
-    tiny.types = {{"token_embd.weight", GGML_TYPE_Q6_K},
-                  {"blk.0.attn_v.weight", GGML_TYPE_Q6_K},
-                  {"blk.1.attn_v.weight", GGML_TYPE_Q8_0},
-                  {"blk.1.ffn_down.weight", GGML_TYPE_F16},
-                  {"blk.0.ffn_down.weight", GGML_TYPE_Q5_0}};
+    tiny.types = {{"token_embd.weight", GGML_TYPE_Q6_K},    {"blk.0.attn_v.weight", GGML_TYPE_Q6_K},
+                  {"blk.1.attn_v.weight", GGML_TYPE_Q8_0},  {"blk.0.attn_qkv.weight", GGML_TYPE_Q5_K},
+                  {"blk.1.ffn_down.weight", GGML_TYPE_F16}, {"blk.0.ffn_down.weight", GGML_TYPE_Q5_0}};
     const std::string path = test::tiny_gguf(tiny);
     load(path);
     const auto tokens = test::random_tokens(48, tiny.n_vocab, 13);

@@ -23,10 +23,12 @@ namespace {
 constexpr int kSpecial = 3;  // <unk>, <s>, </s>
 constexpr int kBytes = 256;
 
-// These quantisers search neighbours on a grid, some of them first make a table of those for seconds.
+// These quantisers search neighbours on a grid, some of them first make a table of those for seconds, or try many
+// scales; those that ggml runs only with importances are among them.
 bool quantises_slowly(ggml_type type) {
   return type == GGML_TYPE_IQ2_XXS || type == GGML_TYPE_IQ2_XS || type == GGML_TYPE_IQ2_S || type == GGML_TYPE_IQ1_S ||
-         type == GGML_TYPE_IQ1_M || type == GGML_TYPE_IQ3_XXS || type == GGML_TYPE_IQ3_S;
+         type == GGML_TYPE_IQ1_M || type == GGML_TYPE_IQ3_XXS || type == GGML_TYPE_IQ3_S || type == GGML_TYPE_IQ4_NL ||
+         type == GGML_TYPE_IQ4_XS;
 }
 
 // Sets the F16 scale of a block: its first two bytes, in IQ1_M the high four bits of its last four 16-bit words.
@@ -94,8 +96,8 @@ class Writer {
     } else {
       std::vector<float> values(static_cast<size_t>(n));
       for (float& value : values) value = static_cast<float>(mean + deviation * random.gaussian());
-      const std::vector<float> importance(static_cast<size_t>(shape[0]), 1.0F);
-      ggml_quantize_chunk(type, values.data(), tensor->data, 0, n / shape[0], shape[0], importance.data());
+      // Without importances: with them, quantisers search long for the best scale.
+      ggml_quantize_chunk(type, values.data(), tensor->data, 0, n / shape[0], shape[0], nullptr);
     }
     gguf_add_tensor(gguf_, tensor);
   }
