@@ -14,6 +14,7 @@
 
 #include "base/atomic_file.h"
 #include "base/text.h"
+#include "base/utf8.h"
 
 namespace ripplekv {
 namespace {

@@ -11,6 +11,7 @@
 #include <chrono>
 
 #include "base/text.h"
+#include "base/utf8.h"
 
 namespace ripplekv {
 namespace {
@@ -19,15 +20,6 @@ constexpr double kQuietSeconds = 1.0;
 constexpr double kIntervalSeconds = 0.1;
 constexpr size_t kLabelMax = 44;  // bytes
 constexpr std::string_view kErase = "\r\033[K";
-
-// One line of printable text that fits, not cut inside a character.
-std::string short_label(std::string_view label) {
-  std::string out(label.substr(0, kLabelMax));
-  if (const auto invalid = first_invalid_utf8(out)) out.resize(*invalid);
-  std::replace_if(
-      out.begin(), out.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }, ' ');
-  return out;
-}
 
 }  // namespace
 
@@ -45,7 +37,7 @@ Progress::Progress(std::string_view label, int64_t total, int64_t done_before, P
     return;
   }
   try {
-    label_ = short_label(label);
+    label_ = one_line(label, kLabelMax);
     start_ = output_.seconds();
     last_shown_ = start_;
   } catch (...) {

@@ -14,6 +14,8 @@
 #include <numeric>
 #include <system_error>
 
+#include "base/utf8.h"
+
 namespace ripplekv {
 namespace {
 
@@ -31,35 +33,6 @@ std::string_view trimmed(std::string_view text) {
   const size_t begin = text.find_first_not_of(" \t");
   if (begin == std::string_view::npos) return {};
   return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
-}
-
-// Length of the UTF-8 sequence that `text` begins with; 0 if it is not one. REQUIRES: not empty.
-size_t utf8_length(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  if (first < 0x80) return 1;
-  // The second byte's range is what excludes overlong forms (E0, F0), surrogates (ED) and values too large (F4).
-  size_t length = 0;
-  unsigned char second_min = 0x80;
-  unsigned char second_max = 0xBF;
-  if (first >= 0xC2 && first <= 0xDF) {
-    length = 2;
-  } else if (first >= 0xE0 && first <= 0xEF) {
-    length = 3;
-    if (first == 0xE0) second_min = 0xA0;
-    if (first == 0xED) second_max = 0x9F;
-  } else if (first >= 0xF0 && first <= 0xF4) {
-    length = 4;
-    if (first == 0xF0) second_min = 0x90;
-    if (first == 0xF4) second_max = 0x8F;
-  } else {
-    return 0;
-  }
-  if (text.size() < length || byte(1) < second_min || byte(1) > second_max) return 0;
-  for (size_t i = 2; i < length; ++i) {
-    if (byte(i) < 0x80 || byte(i) > 0xBF) return 0;
-  }
-  return length;
 }
 
 struct Unit {
@@ -102,17 +75,6 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::optional<size_t> first_invalid_utf8(std::string_view text) {
-  for (size_t i = 0; i < text.size();) {
-    const size_t length = utf8_length(text.substr(i));
-    if (length == 0) return i;
-    i += length;
-  }
-  return std::nullopt;
-}
-
-bool valid_utf8(std::string_view text) { return !first_invalid_utf8(text); }
-
 std::string quoted(std::string_view text) {
   std::string out = "'";
   size_t i = 0;
@@ -120,11 +82,11 @@ std::string quoted(std::string_view text) {
     const size_t length = utf8_length(text.substr(i));
     const size_t step = std::max<size_t>(length, 1);
     if (i + step > kQuotedMax) break;
-    const auto byte = static_cast<unsigned char>(text[i]);
-    if (length == 0 || byte < 0x20 || byte == 0x7F) {
-      out += fmt::format("\\x{:02x}", byte);
+    const std::string_view character = text.substr(i, step);
+    if (length == 0 || is_control(character)) {
+      for (const char c : character) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
     } else {
-      out += text.substr(i, length);
+      out += character;
     }
     i += step;
   }

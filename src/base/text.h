@@ -1,14 +1,13 @@
 // SPDX-FileCopyrightText: 2026 RippleKV contributors
 // SPDX-License-Identifier: MIT
 //
-// Text a person typed or will read: strict parsers, UTF-8 validation, "did you mean", sizes and durations in words.
+// Text a person typed or will read: strict parsers, "did you mean", sizes and durations in words.
 // Pure, knows no flag and no file: messages say "got 'x', expected y"; the caller prepends where (with_context).
 // Independent of the locale. Parsers take the whole text: no spaces around it, nothing left over.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,12 +17,7 @@
 
 namespace ripplekv {
 
-// Byte index where the first sequence that is not UTF-8 begins (RFC 3629: overlong forms, surrogates, values above
-// U+10FFFF and cut sequences are not); nullopt if all is valid.
-std::optional<size_t> first_invalid_utf8(std::string_view text);
-bool valid_utf8(std::string_view text);
-
-// 'text' for a message: control bytes and bytes that are not UTF-8 as \xNN, long text cut ("...").
+// 'text' for a message: control characters and bytes that are not UTF-8 as \xNN, long text cut ("...").
 // Where <iomanip> is seen (json.hpp does), write ripplekv::quoted for a std::string: std::quoted is found as well.
 std::string quoted(std::string_view text);
 

@@ -117,13 +117,4 @@ Result<CommandLine> parse_command_line(std::span<const Command> commands, std::s
   return line;
 }
 
-std::string one_line(std::string_view message) {
-  std::string out(message);
-  for (char& c : out) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7F) c = ' ';
-  }
-  return out;
-}
-
 }  // namespace ripplekv

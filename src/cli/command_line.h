@@ -25,7 +25,4 @@ struct CommandLine {
 Result<CommandLine> parse_command_line(std::span<const Command> commands, std::span<const std::string> args,
                                        std::string_view version);
 
-// `message` on one line: control characters, such as the newlines of a file name, become spaces.
-std::string one_line(std::string_view message);
-
 }  // namespace ripplekv

@@ -14,6 +14,7 @@
 #include <system_error>
 #include <vector>
 
+#include "base/utf8.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/logging.h"
@@ -26,7 +27,7 @@ constexpr int kExitUsage = 2;
 
 // Not fmt::print: it throws when stderr is closed.
 int fail(std::string_view message, int exit_code) {
-  const std::string line = one_line(message) + '\n';
+  const std::string line = printable(message) + '\n';
   std::fwrite(line.data(), 1, line.size(), stderr);
   return exit_code;
 }

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "base/utf8.h"
 
 namespace ripplekv {
 namespace {

@@ -14,6 +14,7 @@
 #include "base/atomic_file.h"
 #include "base/progress.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "cli/interrupt.h"
 #include "cli/places.h"
 #include "engine/machine.h"

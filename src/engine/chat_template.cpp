@@ -19,8 +19,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/utf8.h"
 #include "engine/confined_worker.h"
-#include "engine/utf8.h"
 
 namespace ripplekv {
 namespace {

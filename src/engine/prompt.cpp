@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "base/text.h"
+#include "base/utf8.h"
 #include "model/vocab.h"
 
 namespace ripplekv {

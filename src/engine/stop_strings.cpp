@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/utf8.h"
+#include "base/utf8.h"
 
 namespace ripplekv {
 namespace {

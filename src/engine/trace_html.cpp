@@ -12,8 +12,8 @@
 #include <span>
 #include <string_view>
 
+#include "base/utf8.h"
 #include "engine/trace_page.h"
-#include "engine/utf8.h"
 #include "ripplekv/status.h"
 
 namespace ripplekv {
@@ -27,27 +27,18 @@ struct ShownToken {
   bool exact = true;  // text is the token's bytes; otherwise the page shows the bytes in hex beside it
 };
 
-// Bytes of the character that `bytes` begins with; 0 if they begin with none.
-size_t character_length(std::string_view bytes) {
-  for (size_t n = 1; n <= std::min<size_t>(4, bytes.size()); ++n) {
-    std::string out;
-    if (append_utf8(bytes.substr(0, n), out) > 0) return out == bytes.substr(0, n) ? n : 0;
-  }
-  return 0;
-}
-
 // What stands for a character that would not be seen or would reorder the text around it; any other is returned as is.
 std::string visible(std::string_view character) {
   const auto last = static_cast<unsigned char>(character.back());
-  if (character.size() == 1 && last < 0x20 && last != '\n' && last != '\t') {
-    return {'\xE2', '\x90', static_cast<char>(0x80 + last)};  // U+2400 and on: the control pictures
-  }
-  if (character.size() == 1 && last == 0x7F) return "\xE2\x90\xA1";  // U+2421
-  const bool c1_control = character.size() == 2 && character[0] == '\xC2' && last < 0xA0;
+  if (character == "\n" || character == "\t") return std::string(character);
+  if (character == "\x7F") return "\xE2\x90\xA1";  // U+2421
+  const bool control = is_control(character);
+  // U+2400 and on: the control pictures, which the control characters of two bytes lack.
+  if (control && character.size() == 1) return {'\xE2', '\x90', static_cast<char>(0x80 + last)};
   const std::string_view block = character.substr(0, character.size() - 1);
   const bool bidi_control = (block == "\xE2\x80" && last >= 0xAA && last <= 0xAE) ||  // U+202A to U+202E
                             (block == "\xE2\x81" && last >= 0xA6 && last <= 0xA9);    // U+2066 to U+2069
-  return std::string(c1_control || bidi_control ? kReplacementCharacter : character);
+  return std::string(control || bidi_control ? kReplacementCharacter : character);
 }
 
 // A character that several tokens share belongs to the token it begins in: the text stays readable, and the later
@@ -62,7 +53,7 @@ std::vector<ShownToken> show_tokens(std::span<const std::string> tokens) {
   std::vector<ShownToken> shown(tokens.size());
   for (size_t i = 0; i < bytes.size();) {
     ShownToken& token = shown[owner[i]];
-    const size_t length = character_length(std::string_view(bytes).substr(i));
+    const size_t length = utf8_length(std::string_view(bytes).substr(i));
     if (length == 0) {
       token.text += kReplacementCharacter;
       token.exact = false;

@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "base/utf8.h"
 
 namespace ripplekv {
 namespace {

@@ -153,15 +153,6 @@ TEST(Help, MarkdownHoldsEveryFlagOfEveryCommand) {
   }
 }
 
-TEST(CommandLine, MessagesStayOnOneLine) {
-  EXPECT_EQ(one_line("a\nb\tc\r\x7F"
-                     "d"),
-            "a b c  d");
-  EXPECT_EQ(one_line("\xE2\x82\xAC"), "\xE2\x82\xAC");
-  const std::string error = error_of({"run", "--kv-budget", "1\n2"});
-  EXPECT_EQ(one_line(error).find('\n'), std::string::npos);
-}
-
 // Whatever is typed: a run, a text, or an error that begins with the program's name and is short.
 TEST(CommandLine, SurvivesRandomArguments) {
   std::mt19937 random(7);

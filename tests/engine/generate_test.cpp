@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <set>
 
-#include "base/text.h"
+#include "base/utf8.h"
 #include "engine/tiny_engine.h"
 #include "model/vocab.h"
 #include "test_util/oracle.h"

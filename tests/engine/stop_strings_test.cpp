@@ -8,7 +8,7 @@
 
 #include <random>
 
-#include "engine/utf8.h"
+#include "base/utf8.h"
 
 namespace ripplekv {
 namespace {

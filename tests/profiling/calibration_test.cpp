@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "base/hash.h"
-#include "base/text.h"
+#include "base/utf8.h"
 #include "profiling/calibration_builtin.h"
 
 namespace ripplekv {
