@@ -12,7 +12,6 @@
 #include "cli/commands.h"
 #include "cli/places.h"
 #include "cli/setup.h"
-#include "engine/policy.h"
 
 namespace ripplekv {
 namespace {
@@ -46,16 +45,8 @@ Result<Subject> find_subject(const AllocateArgs& args) {
 }  // namespace
 
 Status cmd_allocate(const AllocateArgs& args) {
-  RKV_RETURN_IF_ERROR(check_selector_budget(args.selector.name, args.budget));
+  RKV_ASSIGN_OR_RETURN(const Policy policy, make_policy(args.budget, args.allocator, args.selector, args.type));
   RKV_ASSIGN_OR_RETURN(const Subject subject, find_subject(args));
-  Policy policy;
-  policy.budget = args.budget;
-  policy.allocator = args.allocator.name;
-  policy.ripple = args.allocator.ripple;
-  policy.pyramid = args.allocator.pyramid;
-  policy.selector = args.selector.name;
-  policy.selector_options = args.selector.options;
-  policy.kv_format = args.type.format();
   RKV_ASSIGN_OR_RETURN(const Budgets budgets,
                        make_budgets(subject.id, policy, subject.profile ? &*subject.profile : nullptr));
   std::vector<int64_t> rows;

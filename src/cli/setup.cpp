@@ -18,7 +18,6 @@
 #include "cli/interrupt.h"
 #include "cli/places.h"
 #include "engine/machine.h"
-#include "engine/policy.h"
 #include "engine/profile_run.h"
 #include "engine/prompt.h"
 #include "model/gguf_file.h"
@@ -90,11 +89,22 @@ Result<std::optional<Profile>> find_profile(const std::string& named, const Mode
   return std::optional<Profile>(std::move(profile));
 }
 
-Status check_selector_budget(const std::string& selector, const KvBudget& budget) {
-  const bool whole = budget.kind == KvBudget::Kind::kFraction && budget.value >= 1;
-  if (selector != "full" || whole) return ok_status();
-  return invalid_argument(
-      fmt::format("--selector full keeps every row: got a budget of {}, expected none or 100%", budget.to_string()));
+Result<Policy> make_policy(const KvBudget& budget, const AllocatorArgs& allocator, const SelectorArgs& selector,
+                           const KvTypeArgs& type) {
+  const bool keeps_all = budget.kind == KvBudget::Kind::kFraction && budget.value >= 1;
+  if (selector.name == "full" && !keeps_all) {
+    return invalid_argument(
+        fmt::format("--selector full keeps every row: got a budget of {}, expected none or 100%", budget.to_string()));
+  }
+  Policy policy;
+  policy.budget = budget;
+  policy.allocator = allocator.name;
+  policy.ripple = allocator.ripple;
+  policy.pyramid = allocator.pyramid;
+  policy.selector = selector.name;
+  policy.selector_options = selector.options;
+  policy.kv_format = type.format();
+  return policy;
 }
 
 Result<std::optional<Budgets>> resolve_budgets(const KvArgs& args, const ModelId& model, std::string& note) {
@@ -109,14 +119,7 @@ Result<std::optional<Budgets>> resolve_budgets(const KvArgs& args, const ModelId
     return budgets;
   }
   if (!args.budget) return budgets;
-  Policy policy;
-  policy.budget = *args.budget;
-  policy.allocator = args.allocator.name;
-  policy.ripple = args.allocator.ripple;
-  policy.pyramid = args.allocator.pyramid;
-  policy.selector = args.selector.name;
-  policy.selector_options = args.selector.options;
-  policy.kv_format = args.type.format();
+  RKV_ASSIGN_OR_RETURN(Policy policy, make_policy(*args.budget, args.allocator, args.selector, args.type));
   std::optional<Profile> profile;
   if (policy.allocator.empty() || policy.allocator == "ripple") {
     RKV_ASSIGN_OR_RETURN(profile, find_profile(args.allocator.profile_file, model));
@@ -133,7 +136,6 @@ Result<std::optional<Budgets>> resolve_budgets(const KvArgs& args, const ModelId
     note = fmt::format("the profile is unfinished ({} of {} samples); 'ripplekv profile' goes on with it",
                        profile->samples.size(), profile->n_sample_planned);
   }
-  RKV_RETURN_IF_ERROR(check_selector_budget(policy.selector, policy.budget));
   RKV_ASSIGN_OR_RETURN(budgets, make_budgets(model, policy, profile ? &*profile : nullptr));
   return budgets;
 }

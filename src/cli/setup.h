@@ -10,6 +10,7 @@
 #include <string>
 
 #include "cli/args.h"
+#include "engine/policy.h"
 #include "ripplekv/engine.h"
 #include "ripplekv/model.h"
 
@@ -25,12 +26,14 @@ int64_t context_limit(const ModelArgs& args, const ModelConfig& config);
 // The profile named, or the one in the cache folder under the model's fingerprint; nullopt if there is none there.
 Result<std::optional<Profile>> find_profile(const std::string& named, const ModelId& model);
 
+// What the flags say; an allocator that was not named stays empty. Errors: the selector `full` beside less than the
+// whole budget: it chooses nothing, and would keep whichever rows come first.
+Result<Policy> make_policy(const KvBudget& budget, const AllocatorArgs& allocator, const SelectorArgs& selector,
+                           const KvTypeArgs& type);
+
 // Nullopt: no budget was asked for, the cache stays full. `note` receives a sentence the user should see (e.g. that
 // budgets are uniform for want of a profile), or "".
 Result<std::optional<Budgets>> resolve_budgets(const KvArgs& args, const ModelId& model, std::string& note);
-
-// The selector `full` chooses nothing: with less than the whole budget it would keep whichever rows come first.
-Status check_selector_budget(const std::string& selector, const KvBudget& budget);
 
 // Whole text of a prompt or input file ("-": standard input). Errors: not there, not UTF-8 (byte named), over 1 GiB.
 Result<std::string> read_text(const std::string& path);
