@@ -8,22 +8,18 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <filesystem>
-#include <fstream>
-#include <functional>
 #include <limits>
 #include <string>
 #include <vector>
 
-#include "base/atomic_file.h"
 #include "base/hash.h"
 #include "base/random.h"
-#include "test_util/paths.h"
+#include "test_util/artefact.h"
 
 namespace ripplekv {
 namespace {
 
-const std::string kHash = "xxh3:0123456789abcdef0123456789abcdef";
+using test::kHash;
 
 Profile example() {
   Profile profile;
@@ -63,15 +59,9 @@ void expect_equal(const Profile& a, const Profile& b) {
   }
 }
 
-class ProfileTest : public testing::Test {
+class ProfileTest : public test::ArtefactTest {
  protected:
-  void put(const std::string& text) {
-    std::filesystem::remove(path_);  // replacing by truncation makes ext4 wait for the disk
-    std::ofstream(path_, std::ios::binary) << text;
-  }
-  std::string text() const { return *read_file(path_, 1 << 24); }
-
-  const std::string path_ = test::temp_dir() + "/profile.json";
+  static Status read(const std::string& path) { return read_profile(path).status(); }
 };
 
 TEST_F(ProfileTest, RoundTrip) {
@@ -137,16 +127,9 @@ TEST_F(ProfileTest, TheHashIsThatOfTheFileAndOfEveryMember) {
   EXPECT_NE(hash_of(changed), hash);
 }
 
-struct Damage {
-  std::string from;  // text of the file that is replaced
-  std::string to;
-  std::string fault;  // what the message must say
-};
-
 TEST_F(ProfileTest, HandMadeDamageIsRefusedAndNamed) {
   ASSERT_TRUE(write_profile(example(), path_).ok());
-  const std::string good = text();
-  const std::vector<Damage> damages = {
+  const std::vector<test::Damage> damages = {
       {"ripplekv.profile", "ripplekv.budgets", "key 'format': got 'ripplekv.budgets', expected 'ripplekv.profile'"},
       {"\"version\": 1", "\"version\": 0", "key 'version': got 0, expected 1"},
       {"\"n_layer\": 2", "\"n_layer\": 3", "key 'samples[0].sensitivity[0]': got 2 values, expected 3 (model.n_layer)"},
@@ -201,62 +184,29 @@ TEST_F(ProfileTest, HandMadeDamageIsRefusedAndNamed) {
       {"\"samples\": [", "\"samples\": [null, ", "key 'samples[0]': got null, expected an object"},
       {"\"damage\"", "\"id\": \"three\", \"damage\"", "key 'samples[0].id': is there twice"},
   };
-  for (const Damage& damage : damages) {
-    std::string bad = good;
-    const size_t at = bad.find(damage.from);
-    ASSERT_NE(at, std::string::npos) << damage.from << "\n" << good;
-    put(bad.replace(at, damage.from.size(), damage.to));
-    const auto result = read_profile(path_);
-    ASSERT_FALSE(result.ok()) << damage.from << " -> " << damage.to;
-    const std::string& message = result.status().message();
-    EXPECT_EQ(message.find(path_ + ": "), 0u) << message;
-    EXPECT_NE(message.find(damage.fault), std::string::npos) << message << "\nexpected: " << damage.fault;
-    EXPECT_TRUE(result.status().code() == StatusCode::kDataLoss || result.status().code() == StatusCode::kMismatch);
-  }
+  expect_damage_refused(damages, read);
   EXPECT_EQ(read_profile(path_ + ".none").status().code(), StatusCode::kNotFound);
 }
 
 TEST_F(ProfileTest, TruncationAtEveryByteIsRefused) {
   ASSERT_TRUE(write_profile(example(), path_).ok());
-  const std::string good = text();
-  for (size_t n = 0; n + 1 < good.size(); ++n) {  // without the last newline it is still whole
-    put(good.substr(0, n));
-    const auto result = read_profile(path_);
-    ASSERT_FALSE(result.ok()) << n;
-    ASSERT_EQ(result.status().code(), StatusCode::kDataLoss) << n;
-  }
+  expect_truncation_refused(read);
 }
 
 TEST_F(ProfileTest, RandomDamageNeverCrashes) {
   ASSERT_TRUE(write_profile(example(), path_).ok());
-  const std::string good = text();
-  Random random(42);
-  int n_refused = 0;
-  for (int i = 0; i < 3000; ++i) {
-    std::string bad = good;
-    for (uint64_t n = 1 + random.below(3); n > 0; --n) {
-      bad[random.below(bad.size())] =
-          random.below(2) == 0 ? static_cast<char>(random.next()) : "0-9.e\"{}[],:"[random.below(12)];
-    }
-    put(bad);
-    const auto result = read_profile(path_);
-    n_refused += result.ok() ? 0 : 1;
+  expect_random_damage_survived(42, [](const std::string& path) {
+    const auto result = read_profile(path);
     if (result.ok() && !result->samples.empty()) {
       EXPECT_EQ(sensitivity_of(*result).size(), static_cast<size_t>(result->model.n_layer));
     }
-  }
-  EXPECT_GT(n_refused, 2000);
+    return result.status();
+  });
 }
 
 TEST_F(ProfileTest, WhatCannotBeReadBackIsNotWritten) {
-  ASSERT_TRUE(write_profile(example(), path_).ok());
-  const std::string good = text();
-  struct Case {
-    std::function<void(Profile&)> spoil;
-    std::string fault;
-  };
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  const std::vector<Case> cases = {
+  const std::vector<test::Spoiling<Profile>> cases = {
       {[&](Profile& p) { p.samples[1].sensitivity[1][0] = nan; }, "samples[1].sensitivity[1][0]': got nan"},
       {[](Profile& p) { p.samples[0].damage[0][1] = -0.5; }, "samples[0].damage[0][1]': got -0.5"},
       {[](Profile& p) { p.samples[0].damage.clear(); }, "samples[0].damage': got 0 rows, expected 3"},
@@ -273,15 +223,7 @@ TEST_F(ProfileTest, WhatCannotBeReadBackIsNotWritten) {
       {[](Profile& p) { p.settings.calibration = "\x80"; }, "settings.calibration': got '\\x80', which is not UTF-8"},
       {[](Profile& p) { p.model.fingerprint = "x"; }, "model.fingerprint': got 'x'"},
   };
-  for (const Case& c : cases) {
-    Profile profile = example();
-    c.spoil(profile);
-    const Status status = write_profile(profile, path_);
-    ASSERT_FALSE(status.ok()) << c.fault;
-    EXPECT_EQ(status.message().find(path_ + ": "), 0u) << status.message();
-    EXPECT_NE(status.message().find(c.fault), std::string::npos) << status.message();
-    EXPECT_EQ(text(), good);
-  }
+  expect_not_written(example(), cases, write_profile);
 }
 
 TEST(ProfileStatistics, ByHand) {
