@@ -16,10 +16,12 @@
 
 namespace ripplekv {
 
+constexpr int kRepeatsMax = 1000;  // of ProfileSettings::n_repeat
+
 struct ProfileSettings {
   std::string rows = "evictable";  // rows nudged: all | evictable
   double eps = 1.0;                // size of the nudge relative to the norm of the row
-  int n_repeat = 2;                // noise draws per sample and layer
+  int n_repeat = 2;                // noise draws per sample and layer, at most kRepeatsMax
   uint64_t seed = 0;
   int n_answer = 32;                    // T: tokens of the continuation
   int64_t max_tokens = 2048;            // prompts are cut in the middle to this
@@ -31,6 +33,9 @@ struct ProfileSettings {
   std::string calibration;  // where the samples come from ("builtin" or a path's name)
   bool operator==(const ProfileSettings&) const = default;
 };
+
+// Every setting that differs, in words: "settings.eps: got 1.0, expected 0.5", keys as in profile.json. Empty: equal.
+std::vector<std::string> differences(const ProfileSettings& got, const ProfileSettings& expected);
 
 struct ProfileSample {
   std::string id;            // name of the sample, unique in the profile
@@ -66,6 +71,9 @@ std::vector<LayerStatistic> damage_of(const Profile& profile, size_t fraction_in
 Result<Profile> read_profile(const std::string& path);
 // kInvalidArgument for a profile that read_profile would refuse; the old file then stays.
 Status write_profile(const Profile& profile, const std::string& path);
+// What write_profile would refuse, before there is a sample to lose: the profile as it is, or a path that cannot be
+// written to. Writes nothing.
+Status check_write_profile(const Profile& profile, const std::string& path);
 // Of its canonical JSON, the bytes of the file that write_profile makes: "xxh3:...". REQUIRES: it can be written.
 std::string hash_of(const Profile& profile);
 

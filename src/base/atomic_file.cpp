@@ -130,6 +130,20 @@ Result<Target> find_target(const std::string& path) {
   return target;
 }
 
+// An empty file beside the target, open for writing; `name` receives its path.
+Result<int> create_beside(const Target& target, const std::string& path, std::string& name) {
+  constexpr int kAttempts = 100;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    name = temporary_name(target.folder);
+    const int fd = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd >= 0) return fd;
+    if (errno != EEXIST) {
+      return system_error(errno, path, fmt::format("cannot create a file in folder {}", target.folder));
+    }
+  }
+  return io_error(fmt::format("{}: no free temporary name in folder {}", path, target.folder));
+}
+
 // Makes the rename itself durable. File systems that cannot sync a folder say EINVAL: then there is no more to do.
 int sync_folder(const std::string& folder) {
   Descriptor fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -162,19 +176,19 @@ Result<std::string> read_file(const std::string& path, int64_t size_max) {
   }
 }
 
+Status check_can_write(const std::string& path) {
+  RKV_ASSIGN_OR_RETURN(const Target target, find_target(path));
+  std::string name;
+  RKV_ASSIGN_OR_RETURN(const int fd_new, create_beside(target, path, name));
+  const Temporary temporary(name);
+  const Descriptor fd(fd_new);
+  return ok_status();
+}
+
 Status write_file_atomically(const std::string& path, std::string_view content) {
   RKV_ASSIGN_OR_RETURN(const Target target, find_target(path));
-  constexpr int kAttempts = 100;
   std::string name;
-  int fd_new = -1;
-  for (int attempt = 0; attempt < kAttempts && fd_new < 0; ++attempt) {
-    name = temporary_name(target.folder);
-    fd_new = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd_new < 0 && errno != EEXIST) {
-      return system_error(errno, path, fmt::format("cannot create a file in folder {}", target.folder));
-    }
-  }
-  if (fd_new < 0) return io_error(fmt::format("{}: no free temporary name in folder {}", path, target.folder));
+  RKV_ASSIGN_OR_RETURN(const int fd_new, create_beside(target, path, name));
   Temporary temporary(name);
   Descriptor fd(fd_new);
   if (const int error = write_all(fd.get(), content)) return system_error(error, path, "cannot write");

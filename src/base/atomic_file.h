@@ -23,4 +23,8 @@ Result<std::string> read_file(const std::string& path, int64_t size_max);
 // Errors: no such folder, the target is a folder or a device, no space, no permission.
 Status write_file_atomically(const std::string& path, std::string_view content);
 
+// What write_file_atomically would say of `path` before it has a byte to write, for work that takes long: tries the
+// temporary file and leaves everything as it was.
+Status check_can_write(const std::string& path);
+
 }  // namespace ripplekv

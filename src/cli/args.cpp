@@ -363,7 +363,7 @@ void add_measuring_args(OptionTable& table, ProfileArgs& args) {
             .help = "Rows that are nudged: all, or those the selector could drop"},
            settings.rows, {"all", "evictable"});
   add_whole(table, {.names = "--repeats", .value = "N", .help = "Noise draws per sample and layer"}, settings.n_repeat,
-            {.min = 1, .max = 1000});
+            {.min = 1, .max = kRepeatsMax});
   add_whole(table, {.names = "-s,--seed", .value = "N", .help = "Seed of samples and noise"}, settings.seed,
             {.min = 0});
   add_parsed(table,

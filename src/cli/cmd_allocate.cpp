@@ -58,7 +58,7 @@ Status cmd_allocate(const AllocateArgs& args) {
   }
   const int64_t total = std::accumulate(rows.begin(), rows.end(), int64_t{0});
   if (!args.output_file.empty()) {
-    RKV_RETURN_IF_ERROR(make_folder_of(args.output_file));
+    RKV_RETURN_IF_ERROR(prepare_output(args.output_file));
     RKV_RETURN_IF_ERROR(write_budgets(budgets, args.output_file));
   }
   const double kept = static_cast<double>(total) / static_cast<double>(args.n_prompt * subject.id.n_layer);

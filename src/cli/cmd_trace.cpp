@@ -84,7 +84,9 @@ Status cmd_trace(const TraceArgs& args) {
         fmt::format("input: {} tokens and {} of the answer, the context holds {}; --ctx-size raises it", n_prompt,
                     input.answer.size(), n_ctx));
   }
-  for (const std::string& output : {args.output_file, args.html_file}) RKV_RETURN_IF_ERROR(make_folder_of(output));
+  for (const std::string& output : {args.output_file, args.html_file}) {
+    if (!output.empty()) RKV_RETURN_IF_ERROR(prepare_output(output));
+  }
   std::string note;
   RKV_ASSIGN_OR_RETURN(const auto budgets, resolve_budgets(args.kv, model->id(), note));
   if (!note.empty()) print_to_stderr("note: " + note);

@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/atomic_file.h"
+
 namespace ripplekv {
 namespace {
 
@@ -56,13 +58,12 @@ std::string profile_path(const std::string& fingerprint) {
 std::vector<std::string> models_in_cache() { return files_in(fs::path(cache_dir()) / "models", ".gguf"); }
 std::vector<std::string> profiles_in_cache() { return files_in(fs::path(cache_dir()) / "profiles", ".json"); }
 
-Status make_folder_of(const std::string& path) {
+Status prepare_output(const std::string& path) {
   const fs::path folder = fs::path(path).parent_path();
-  if (folder.empty()) return ok_status();
   std::error_code error;
-  fs::create_directories(folder, error);
+  if (!folder.empty()) fs::create_directories(folder, error);
   if (error) return io_error(fmt::format("folder '{}': cannot be made: {}", folder.string(), error.message()));
-  return ok_status();
+  return check_can_write(path);
 }
 
 }  // namespace ripplekv

@@ -18,6 +18,9 @@ Result<std::string> model_path_or_default(const std::string& given);
 std::string profile_path(const std::string& fingerprint);  // may not be there
 std::vector<std::string> models_in_cache();                // paths, sorted
 std::vector<std::string> profiles_in_cache();              // paths, sorted
-Status make_folder_of(const std::string& path);            // the folder a file will be written to
+
+// Before the work for it begins: makes the folder of a file that will be written, and checks that it can be. Errors: a
+// folder, device or pipe stands there, no permission.
+Status prepare_output(const std::string& path);
 
 }  // namespace ripplekv

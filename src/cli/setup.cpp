@@ -151,14 +151,16 @@ Result<std::string> read_text(const std::string& path) {
 
 Result<Profiled> profile_with_progress(ModelArgs model_args, ProfileSettings settings, const std::string& calibration,
                                        int n_sample, const std::string& path, bool fresh) {
+  RKV_ASSIGN_OR_RETURN(const std::string model_path, model_path_or_default(model_args.path));
+  RKV_ASSIGN_OR_RETURN(const auto file, GgufFile::open(model_path));
+  Profiled result;
+  result.path = path.empty() ? profile_path(file->fingerprint()) : path;
+  RKV_RETURN_IF_ERROR(prepare_output(result.path));
   if (model_args.weights == kWeightsAuto) {
-    RKV_ASSIGN_OR_RETURN(const std::string model_path, model_path_or_default(model_args.path));
-    RKV_ASSIGN_OR_RETURN(const auto file, GgufFile::open(model_path));
     const bool fits = file->f32_bytes() < available_memory() / 2;
     model_args.weights = fits ? "f32" : "native";
     // An unfinished profile goes on as it began, however much memory is free today.
-    const auto begun =
-        fresh ? Result<Profile>(not_found("")) : read_profile(path.empty() ? profile_path(file->fingerprint()) : path);
+    const auto begun = fresh ? Result<Profile>(not_found("")) : read_profile(result.path);
     if (begun.ok()) model_args.weights = begun->settings.weights;
     if (model_args.weights == "native") {
       print_to_stderr(
@@ -178,8 +180,6 @@ Result<Profiled> profile_with_progress(ModelArgs model_args, ProfileSettings set
     return invalid_argument(fmt::format("--answer-tokens {}: leaves no room for a prompt in a context of {} tokens",
                                         settings.n_answer, context_limit(model_args, model.config())));
   }
-  Profiled result;
-  result.path = path.empty() ? profile_path(model.id().fingerprint) : path;
   std::vector<CalibrationSample> texts;
   if (calibration.empty()) {
     texts = builtin_calibration(n_sample, settings.seed, settings.max_tokens);
@@ -194,7 +194,6 @@ Result<Profiled> profile_with_progress(ModelArgs model_args, ProfileSettings set
                          tokenize_sample(model, chat.ok() ? &*chat : nullptr, text, settings.max_tokens));
     samples.push_back(std::move(sample));
   }
-  RKV_RETURN_IF_ERROR(make_folder_of(result.path));
   constexpr double kUnits = 10000;  // the progress line counts whole units
   std::optional<Progress> progress;
   ProfileRunOptions options;

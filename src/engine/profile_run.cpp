@@ -4,10 +4,13 @@
 #include "engine/profile_run.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <chrono>
 #include <filesystem>
 #include <set>
+
+#include "base/text.h"
 
 namespace ripplekv {
 namespace {
@@ -15,15 +18,24 @@ namespace {
 Result<Profile> resume(const std::string& path, const Profile& planned, const std::vector<ProfilerSample>& samples) {
   RKV_ASSIGN_OR_RETURN(Profile found, read_profile(path));
   RKV_RETURN_IF_ERROR(check_model(found.model, planned.model, "profile"));
-  const auto other = [&](std::string_view what) {
+  const auto other = [&](const std::string& what) {
     return mismatch(
         fmt::format("'{}' holds a profile with other {}; name another file, or start over with --fresh", path, what));
   };
-  if (!(found.settings == planned.settings)) return other("settings");
-  if (found.samples.size() > samples.size()) return other("samples");
+  const std::vector<std::string> settings = differences(found.settings, planned.settings);
+  if (!settings.empty()) return other(fmt::format("settings: {}", fmt::join(settings, ", ")));
+  if (found.samples.size() > samples.size()) {
+    return other(fmt::format("samples: got {}, expected at most {}", found.samples.size(), samples.size()));
+  }
   for (size_t i = 0; i < found.samples.size(); ++i) {
-    if (found.samples[i].id != samples[i].id || found.samples[i].content_hash != content_hash(samples[i])) {
-      return other("samples");
+    const ProfileSample& sample = found.samples[i];
+    if (sample.id != samples[i].id) {
+      return other(fmt::format("samples: got {} as number {}, expected {}", ripplekv::quoted(sample.id), i + 1,
+                               ripplekv::quoted(samples[i].id)));
+    }
+    if (sample.content_hash != content_hash(samples[i])) {
+      return other(fmt::format("samples: got other tokens in {}, expected those of today's calibration",
+                               ripplekv::quoted(sample.id)));
     }
   }
   found.n_sample_planned = planned.n_sample_planned;
@@ -45,6 +57,7 @@ Result<Profile> run_profile(Engine& engine, const ProfileSettings& settings, con
   profile.model = engine.model().id();
   profile.settings = settings;
   profile.n_sample_planned = static_cast<int>(samples.size());
+  RKV_RETURN_IF_ERROR(check_write_profile(profile, options.path));
   std::error_code ignored;
   if (!options.fresh && std::filesystem::exists(options.path, ignored)) {
     RKV_ASSIGN_OR_RETURN(profile, resume(options.path, profile, samples));

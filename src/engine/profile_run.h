@@ -23,7 +23,8 @@ struct ProfileRunOptions {
 };
 
 // Resumes from options.path if it is an unfinished (or finished) profile of this model with the same settings and
-// samples; a file that is anything else is refused unless `fresh`. Cancelled: what is finished is on disk.
+// samples; a file that is anything else is refused unless `fresh`. A path or a profile that cannot be written is
+// refused before anything is measured. Cancelled: what is finished is on disk.
 Result<Profile> run_profile(Engine& engine, const ProfileSettings& settings, const std::vector<ProfilerSample>& samples,
                             const ProfileRunOptions& options);
 

@@ -13,6 +13,7 @@
 #include <set>
 
 #include "allocation/artefact_parts.h"
+#include "base/atomic_file.h"
 #include "base/hash.h"
 #include "base/json_file.h"
 #include "base/text.h"
@@ -36,8 +37,8 @@ Status check_settings(const ProfileSettings& settings) {
   if (!std::isfinite(settings.eps) || settings.eps <= 0) {
     return bad_key("settings.eps", fmt::format("got {}, expected a finite number above 0", settings.eps));
   }
-  if (settings.n_repeat < 1) {
-    return bad_key("settings.n_repeat", fmt::format("got {}, expected at least 1", settings.n_repeat));
+  if (settings.n_repeat < 1 || settings.n_repeat > kRepeatsMax) {
+    return bad_key("settings.n_repeat", fmt::format("got {}, expected 1 to {}", settings.n_repeat, kRepeatsMax));
   }
   if (settings.n_answer < 1) {
     return bad_key("settings.n_answer", fmt::format("got {}, expected at least 1", settings.n_answer));
@@ -169,7 +170,7 @@ Result<ProfileSettings> read_settings(const JsonObject& root) {
   ProfileSettings settings;
   RKV_ASSIGN_OR_RETURN(settings.rows, object.text("rows"));
   RKV_ASSIGN_OR_RETURN(settings.eps, object.number("eps"));
-  RKV_ASSIGN_OR_RETURN(settings.n_repeat, object.small_integer("n_repeat", 1, kIntMax));
+  RKV_ASSIGN_OR_RETURN(settings.n_repeat, object.small_integer("n_repeat", 1, kRepeatsMax));
   RKV_ASSIGN_OR_RETURN(settings.seed, object.unsigned_integer("seed"));
   RKV_ASSIGN_OR_RETURN(settings.n_answer, object.small_integer("n_answer", 1, kIntMax));
   RKV_ASSIGN_OR_RETURN(settings.max_tokens, object.integer("max_tokens", 1, kInt64Max));
@@ -195,6 +196,21 @@ Result<ProfileSample> read_sample(const JsonObject& object) {
   return sample;
 }
 
+void add_differences(const ordered_json& got, const ordered_json& expected, const std::string& key,
+                     std::vector<std::string>& out) {
+  const auto text = [](const ordered_json& value) {  // a calibration file may be called anything
+    return value.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+  };
+  for (const auto& [name, value] : expected.items()) {
+    const ordered_json& other = got.at(name);
+    if (value.is_object()) {
+      add_differences(other, value, fmt::format("{}.{}", key, name), out);
+    } else if (other != value) {
+      out.push_back(fmt::format("{}.{}: got {}, expected {}", key, name, text(other), text(value)));
+    }
+  }
+}
+
 // Mean and standard error over samples of what `value(sample, layer)` gives.
 template <class Value>
 std::vector<LayerStatistic> statistics_of(const Profile& profile, Value value) {
@@ -216,6 +232,12 @@ std::vector<LayerStatistic> statistics_of(const Profile& profile, Value value) {
 }
 
 }  // namespace
+
+std::vector<std::string> differences(const ProfileSettings& got, const ProfileSettings& expected) {
+  std::vector<std::string> out;
+  add_differences(to_json(got), to_json(expected), "settings", out);
+  return out;
+}
 
 std::vector<LayerStatistic> sensitivity_of(const Profile& profile) {
   return statistics_of(profile, [](const ProfileSample& sample, size_t layer) {
@@ -264,6 +286,12 @@ Result<Profile> read_profile(const std::string& path) {
 Status write_profile(const Profile& profile, const std::string& path) {
   RKV_RETURN_IF_ERROR(check(profile).with_context(path));
   return write_json(path, kFormat, kVersion, body_of(profile));
+}
+
+Status check_write_profile(const Profile& profile, const std::string& path) {
+  RKV_RETURN_IF_ERROR(check(profile).with_context(path));
+  RKV_RETURN_IF_ERROR(artefact_text(kFormat, kVersion, body_of(profile)).status().with_context(path));
+  return check_can_write(path);
 }
 
 std::string hash_of(const Profile& profile) {

@@ -166,9 +166,22 @@ TEST_F(AtomicFileTest, UnusableTargetsAreRefusedAndNamed) {
     const Status status = write_file_atomically(path, "x");
     EXPECT_EQ(status.code(), code) << status.message();
     EXPECT_NE(status.message().find(fault), std::string::npos) << status.message();
+    EXPECT_EQ(check_can_write(path).code(), code);
+    EXPECT_EQ(check_can_write(path).message(), status.message());
   }
   EXPECT_EQ(names_in(dir_), (std::vector<std::string>{"file", "folder", "pipe"}));
   EXPECT_EQ(content_of(path_), "old");
+}
+
+TEST_F(AtomicFileTest, CheckingLeavesEverythingAsItWas) {
+  EXPECT_TRUE(check_can_write(path_).ok());
+  EXPECT_EQ(names_in(dir_), std::vector<std::string>{});
+  ASSERT_TRUE(write_file_atomically(path_, "old").ok());
+  EXPECT_TRUE(check_can_write(path_).ok());
+  EXPECT_EQ(content_of(path_), "old");
+  EXPECT_EQ(names_in(dir_), std::vector<std::string>{"file"});
+  // A folder in which no file can be made, not even by root.
+  EXPECT_NE(check_can_write("/proc/file").message().find("cannot create a file in folder /proc"), std::string::npos);
 }
 
 TEST_F(AtomicFileTest, ARefusedSyncLeavesTheOldFile) {

@@ -3,6 +3,7 @@
 //
 // The commands from outside, on a tiny model: the whole way from a profile to an answer, and what a user can get wrong.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -121,6 +122,7 @@ TEST_F(CommandsTest, DecodeStaysWithinItsBudget) {
 }
 
 TEST_F(CommandsTest, BadInputIsOneSentenceAndNothingIsWritten) {
+  ASSERT_EQ(::mkfifo((folder_ + "/pipe").c_str(), 0600), 0);
   write("empty.gguf", "");
   write("text.gguf", "this is no model at all");
   write("latin1.txt", "caf\xe9");
@@ -149,7 +151,7 @@ TEST_F(CommandsTest, BadInputIsOneSentenceAndNothingIsWritten) {
       {"run -m $M -f $D/empty.txt", "0 bytes"},
       {"run -m $M -f $D", "$D"},
       {"run -m $M -f $D/document.txt -c 32", "the context holds 32"},
-      {"run -m $M -f $D/document.txt --kv-budget 2%", "smallest budget that fits"},
+      {"run -m $M -f $D/document.txt --kv-budget 2% --allocator uniform", "smallest budget that fits"},
       {"run -m $M -p a --kv-budget 50% --allocator ripple --profile $D/damaged.json", "damaged.json"},
       {"run -m $M -p a --kv-budget 50% --allocator ripple --profile $D/future.json", "version"},
       {"run -m $M -p a --kv-budget 50% --allocator ripple --profile $D/other.json", "0000"},
@@ -163,6 +165,15 @@ TEST_F(CommandsTest, BadInputIsOneSentenceAndNothingIsWritten) {
       {"trace -m $M --input $D/document.txt -o $D/document.txt/x.json", "x"},
       {"allocate --profile $D/profile.json --kv-budget 25% --window 8 --tokens 200 -o /dev/full", "/dev/full"},
       {"profile -m $M --calibration $D/none.txt -o $D/new.json", "none.txt"},
+      // What cannot be written is said before the samples are looked for, and before a prompt is traced.
+      {"profile -m $M --calibration $D/none.txt -o /dev/full", "/dev/full: is a device or pipe"},
+      {"profile -m $M --calibration $D/none.txt -o $D/pipe", "pipe: is a device or pipe"},
+      {"profile -m $M --calibration $D/none.txt -o $D", ": is a folder"},
+      {"profile -m $M --weights f32 --calibration $D/none.txt -o $D/document.txt/p.json", "document.txt"},
+      {"trace -m $M --input $D/ids2.json --kv-budget 1 -o /dev/full", "/dev/full: is a device or pipe"},
+      {"trace -m $M --input $D/ids2.json --kv-budget 1 --html $D", ": is a folder"},
+      {"profile -m $M --limit 2 --max-tokens 400 --answer-tokens 5 --window 8 --eps 0.5 -o $D/profile.json",
+       "settings.eps: got 1.0, expected 0.5, settings.n_answer: got 4, expected 5"},
       {"profile -m $M --limit 1 --max-tokens 20 -o $D/new.json", "longer than 20 tokens"},
       {"profile -m $M --calibration $D/ids2.json -o $D/new.json", "no row to nudge"},
   };

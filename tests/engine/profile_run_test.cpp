@@ -5,8 +5,10 @@
 #include "engine/profile_run.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <atomic>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -183,11 +185,25 @@ TEST_F(ProfileRunTest, RefusesToResumeAnotherProfile) {
   const std::string before = contents(options.path);
   ProfileSettings other = settings();
   other.eps = 0.5;
-  EXPECT_EQ(run_profile(*engine_, other, samples(2), options).status().code(), StatusCode::kMismatch);
+  other.selector_options.kernel = 9;
+  const Status refused = run_profile(*engine_, other, samples(2), options).status();
+  EXPECT_EQ(refused.code(), StatusCode::kMismatch);
+  EXPECT_EQ(refused.message(),
+            "'" + options.path +
+                "' holds a profile with other settings: settings.eps: got 1.0, expected 0.5, "
+                "settings.selector_options.kernel: got 5, expected 9; name another file, or start over with --fresh");
   auto changed = samples(2);
   changed[1].ids[5] ^= 1;
-  EXPECT_EQ(run_profile(*engine_, settings(), changed, options).status().code(), StatusCode::kMismatch);
-  EXPECT_EQ(run_profile(*engine_, settings(), samples(1), options).status().code(), StatusCode::kMismatch);
+  const auto message = [&](const std::vector<ProfilerSample>& wanted) {
+    const Status status = run_profile(*engine_, settings(), wanted, options).status();
+    EXPECT_EQ(status.code(), StatusCode::kMismatch);
+    return status.message();
+  };
+  EXPECT_NE(message(changed).find("got other tokens in 'sample 1'"), std::string::npos);
+  changed = samples(2);
+  changed[1].id = "x";
+  EXPECT_NE(message(changed).find("got 'sample 1' as number 2, expected 'x'"), std::string::npos);
+  EXPECT_NE(message(samples(1)).find("samples: got 2, expected at most 1"), std::string::npos);
   EXPECT_EQ(contents(options.path), before);
   const ProfileRunOptions fresh{.path = options.path, .fresh = true};
   EXPECT_TRUE(run_profile(*engine_, other, samples(1), fresh).ok());
@@ -196,6 +212,25 @@ TEST_F(ProfileRunTest, RefusesToResumeAnotherProfile) {
   twins[1].id = twins[0].id;
   EXPECT_EQ(run_profile(*engine_, settings(), twins, fresh).status().code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(run_profile(*engine_, settings(), {}, fresh).status().code(), StatusCode::kInvalidArgument);
+}
+
+TEST_F(ProfileRunTest, WhatCannotBeWrittenIsSaidBeforeAnythingIsMeasured) {
+  const std::string folder = test::temp_dir();
+  ASSERT_EQ(::mkfifo((folder + "/pipe").c_str(), 0600), 0);
+  ProfileRunOptions options;
+  options.on_progress = [](double, double) { FAIL() << "measured"; };
+  const auto message = [&](const ProfileSettings& asked, const std::string& path) {
+    options.path = path;
+    return run_profile(*engine_, asked, samples(1), options).status().message();
+  };
+  EXPECT_NE(message(settings(), "/dev/full").find("/dev/full: is a device or pipe"), std::string::npos);
+  EXPECT_NE(message(settings(), folder + "/pipe").find("pipe: is a device or pipe"), std::string::npos);
+  EXPECT_NE(message(settings(), folder).find("is a folder"), std::string::npos);
+  EXPECT_NE(message(settings(), folder + "/none/profile.json").find("none"), std::string::npos);
+  ProfileSettings latin1 = settings();
+  latin1.calibration = "caf\xE9";
+  EXPECT_NE(message(latin1, folder + "/p.json").find("settings.calibration': got 'caf\\xe9'"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(folder + "/p.json"));
 }
 
 }  // namespace

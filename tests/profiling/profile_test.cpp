@@ -8,6 +8,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
+#include <functional>
 #include <limits>
 #include <string>
 #include <vector>
@@ -143,6 +145,8 @@ TEST_F(ProfileTest, HandMadeDamageIsRefusedAndNamed) {
       {"\"n_repeat\": 2", "\"n_repeat\": 3",
        "key 'samples[0].sensitivity': got 2 rows, expected 3 (settings.n_repeat)"},
       {"\"n_repeat\": 2", "\"n_repeat\": 0", "key 'settings.n_repeat': got 0"},
+      {"\"n_repeat\": 2", "\"n_repeat\": 1001",
+       "key 'settings.n_repeat': got 1001, expected a whole number from 1 to 1000"},
       {"18446744073709551614", "1.5", "key 'settings.seed': got 1.5"},
       {"\"n_answer\": 32,\n", "\"n_answer\": 6,\n", "key 'samples[0].n_answer': got 32, expected 1 to 6"},
       {"\"max_tokens\": 2048", "\"max_tokens\": 0", "key 'settings.max_tokens': got 0"},
@@ -217,6 +221,7 @@ TEST_F(ProfileTest, WhatCannotBeReadBackIsNotWritten) {
       {[](Profile& p) { p.n_forward_tokens = -1; }, "n_forward_tokens': got -1"},
       {[](Profile& p) { p.n_sample_planned = -1; }, "n_sample_planned': got -1"},
       {[](Profile& p) { p.settings.rows = ""; }, "settings.rows': got ''"},
+      {[](Profile& p) { p.settings.n_repeat = 1001; }, "settings.n_repeat': got 1001, expected 1 to 1000"},
       {[&](Profile& p) { p.settings.eps = nan; }, "settings.eps': got nan"},
       {[&](Profile& p) { p.settings.curve_fractions[0] = nan; }, "settings.curve_fractions[0]': got nan"},
       {[](Profile& p) { p.settings.selector_options.window = 0; }, "settings.selector_options': "},
@@ -224,6 +229,53 @@ TEST_F(ProfileTest, WhatCannotBeReadBackIsNotWritten) {
       {[](Profile& p) { p.model.fingerprint = "x"; }, "model.fingerprint': got 'x'"},
   };
   expect_not_written(example(), cases, write_profile);
+}
+
+TEST_F(ProfileTest, WhatCannotBeWrittenIsKnownBefore) {
+  EXPECT_TRUE(check_write_profile(example(), path_).ok());
+  EXPECT_FALSE(std::filesystem::exists(path_));
+  EXPECT_NE(check_write_profile(example(), "/dev/full").message().find("device or pipe"), std::string::npos);
+  Profile profile = example();
+  profile.settings.calibration = "\x80";
+  EXPECT_EQ(check_write_profile(profile, path_).message(), write_profile(profile, path_).message());
+  profile = example();
+  profile.settings.eps = -1;
+  EXPECT_EQ(check_write_profile(profile, path_).message(), write_profile(profile, path_).message());
+}
+
+TEST(ProfileSettings, EveryDifferenceIsNamed) {
+  const ProfileSettings settings = example().settings;
+  EXPECT_EQ(differences(settings, settings), std::vector<std::string>{});
+  const std::vector<std::pair<std::function<void(ProfileSettings&)>, std::string>> cases = {
+      {[](auto& s) { s.rows = "all"; }, "settings.rows: got \"evictable\", expected \"all\""},
+      {[](auto& s) { s.eps = 0.5; }, "settings.eps: got 0.75, expected 0.5"},
+      {[](auto& s) { s.n_repeat = 3; }, "settings.n_repeat: got 2, expected 3"},
+      {[](auto& s) { s.seed = 1; }, "settings.seed: got 18446744073709551614, expected 1"},
+      {[](auto& s) { s.n_answer = 6; }, "settings.n_answer: got 32, expected 6"},
+      {[](auto& s) { s.max_tokens = 512; }, "settings.max_tokens: got 2048, expected 512"},
+      {[](auto& s) { s.curve_fractions = {0.1}; }, "settings.curve_fractions: got [0.05,0.1,1.0], expected [0.1]"},
+      {[](auto& s) { s.selector = "random"; }, "settings.selector: got \"snapkv\", expected \"random\""},
+      {[](auto& s) { s.selector_options.window = 8; }, "settings.selector_options.window: got 32, expected 8"},
+      {[](auto& s) { s.selector_options.kernel = 7; }, "settings.selector_options.kernel: got 5, expected 7"},
+      {[](auto& s) { s.selector_options.pooling = Pooling::kMax; },
+       "settings.selector_options.pooling: got \"average\", expected \"max\""},
+      {[](auto& s) { s.selector_options.group = GroupReduce::kMax; },
+       "settings.selector_options.group: got \"mean\", expected \"max\""},
+      {[](auto& s) { s.selector_options.value_norm = true; },
+       "settings.selector_options.value_norm: got false, expected true"},
+      {[](auto& s) { s.selector_options.n_sink = 0; }, "settings.selector_options.n_sink: got 3, expected 0"},
+      {[](auto& s) { s.selector_options.seed = 5; }, "settings.selector_options.seed: got 0, expected 5"},
+      {[](auto& s) { s.weights = "f32"; }, "settings.weights: got \"native\", expected \"f32\""},
+      {[](auto& s) { s.kv_format.k = KvType::kF16; }, "settings.kv_format.k: got \"q8_0\", expected \"f16\""},
+      {[](auto& s) { s.kv_format.v = KvType::kF32; }, "settings.kv_format.v: got \"q4_0\", expected \"f32\""},
+      {[](auto& s) { s.calibration = "\xFF"; }, "settings.calibration: got \"builtin\", expected \"\xEF\xBF\xBD\""},
+  };
+  for (const auto& [change, expected] : cases) {
+    ProfileSettings changed = settings;
+    change(changed);
+    EXPECT_FALSE(changed == settings) << expected;
+    EXPECT_EQ(differences(settings, changed), std::vector<std::string>{expected});
+  }
 }
 
 TEST(ProfileStatistics, ByHand) {
