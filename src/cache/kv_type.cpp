@@ -69,10 +69,13 @@ int64_t scale_bytes(KvType type, int head_dim) {
 }
 
 Status check_kv_format(const KvFormat& format, int head_dim) {
+  if (head_dim < 1)
+    return unsupported(fmt::format("kv format: the model's head size is {}, expected at least 1", head_dim));
   for (const KvType type : {format.k, format.v}) {
     if (!head_dim_fits(type, head_dim)) {
-      return unsupported(fmt::format("kv format: {} stores blocks of {} values, the model's head size is {}; use f16",
-                                     to_string(type), kBlock, head_dim));
+      return unsupported(
+          fmt::format("kv format: {} stores blocks of {} values, the model's head size is {}; use f16 or f32",
+                      to_string(type), kBlock, head_dim));
     }
   }
   return ok_status();

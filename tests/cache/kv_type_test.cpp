@@ -60,6 +60,20 @@ TEST(KvType, QuantisedFormatsNeedWholeBlocks) {
   }
 }
 
+TEST(KvType, WhatDoesNotFitIsSaidOfTheTypeThatDoesNot) {
+  EXPECT_TRUE(check_kv_format({KvType::kF16, KvType::kF32}, 80).ok());
+  EXPECT_TRUE(check_kv_format({KvType::kQ8_0, KvType::kQ4_0}, 64).ok());
+  const std::string blocks = " stores blocks of 32 values, the model's head size is 80; use f16 or f32";
+  EXPECT_EQ(check_kv_format({KvType::kQ8_0, KvType::kF16}, 80).message(), "kv format: q8_0" + blocks);
+  EXPECT_EQ(check_kv_format({KvType::kF32, KvType::kQ4_0}, 80).message(), "kv format: q4_0" + blocks);
+  EXPECT_EQ(check_kv_format({KvType::kF32, KvType::kQ4_0}, 80).code(), StatusCode::kUnsupported);
+  // Without a head there are no blocks to speak of.
+  for (const KvType type : kAll) {
+    EXPECT_EQ(check_kv_format({type, type}, 0).message(), "kv format: the model's head size is 0, expected at least 1");
+    EXPECT_FALSE(check_kv_format({type, type}, -64).ok());
+  }
+}
+
 TEST(KvTypeDeathTest, AHeadThatDoesNotFitIsOurBug) {
   EXPECT_DEATH((void)payload_bytes(KvType::kQ4_0, 80), "head_dim_fits");
   EXPECT_DEATH((void)scale_bytes(KvType::kQ8_0, 0), "head_dim_fits");
