@@ -30,9 +30,11 @@ struct ProtectedRows {
 enum class Pooling { kAverage, kMax };
 enum class GroupReduce { kMean, kMax };  // query heads of one KV head -> one score
 
+constexpr int kWindowMax = 1 << 20;  // of SelectorOptions::window: queries are kept for each of its rows
+
 // Settings of all selectors; each method documents which it reads.
 struct SelectorOptions {
-  int window = 32;  // W: last prompt rows, observed and protected
+  int window = 32;  // W: last prompt rows, observed and protected; at most kWindowMax
   int kernel = 5;   // pooling width, odd; 1 = no pooling
   Pooling pooling = Pooling::kAverage;
   GroupReduce group = GroupReduce::kMean;
@@ -61,7 +63,7 @@ struct SelectorInfo {
 // All methods, in the order help prints them.
 std::span<const SelectorInfo> selector_registry();
 
-// Errors: unknown name (lists what exists), window < 1, even or non-positive kernel, negative sinks.
+// Errors: unknown name (lists what exists), window < 1 or > kWindowMax, even or non-positive kernel, negative sinks.
 Result<std::unique_ptr<Selector>> make_selector(std::string_view name, const SelectorOptions& options);
 
 // The one top-k: keeps protected rows and the best-scoring others until each head holds `rows`. Ties go to the

@@ -20,7 +20,7 @@ namespace ripplekv {
 namespace {
 
 constexpr int kThreadsMax = 4096;
-constexpr int kRowsMax = 1 << 24;  // of windows, sinks and chunks: far above any prompt, far below an overflow
+constexpr int kRowsMax = 1 << 24;  // of sinks, kernels and chunks: far above any prompt, far below an overflow
 constexpr int64_t kTokensMax = std::numeric_limits<int32_t>::max();
 constexpr std::string_view kAllocatorFile = "file";
 
@@ -112,7 +112,7 @@ void add_selector_args(OptionTable& table, SelectorArgs& selector) {
   add_size(
       table,
       {.names = "--window", .value = "N", .help = "Last prompt rows: always kept, and their queries score the others"},
-      options.window, {.min = 1, .max = kRowsMax});
+      options.window, {.min = 1, .max = kWindowMax});
   add_whole(table,
             {.names = "--kernel",
              .value = "N",

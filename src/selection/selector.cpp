@@ -27,9 +27,9 @@ constexpr std::array kFactories = {RKV_SELECTION_METHODS(RKV_FACTORY)};
 #undef RKV_FACTORY
 
 Status check_options(std::string_view name, const SelectorOptions& options) {
-  if (options.window < 1) {
+  if (options.window < 1 || options.window > kWindowMax) {
     return invalid_argument(
-        fmt::format("selector {}: got a window of {} rows, expected at least 1", name, options.window));
+        fmt::format("selector {}: got a window of {} rows, expected 1 to {}", name, options.window, kWindowMax));
   }
   if (options.kernel < 1 || options.kernel % 2 == 0) {
     return invalid_argument(

@@ -196,6 +196,7 @@ TEST_F(BudgetsTest, HandMadeDamageIsRefusedAndNamed) {
       {"\"selector\": \"snapkv\"", "\"selector\": \"snapvk\"", "key 'selector': "},
       {"\"kernel\": 7", "\"kernel\": 6", "key 'selector_options': "},
       {"\"window\": 32", "\"window\": 0", "key 'selector_options': "},
+      {"\"window\": 32", "\"window\": 1048577", "got a window of 1048577 rows, expected 1 to 1048576"},
       {"\"n_sink\": 4", "\"n_sink\": -4", "key 'selector_options': "},
       {"\"pooling\": \"max\"", "\"pooling\": \"min\"", "key 'selector_options.pooling': got 'min'"},
       {"\"group\": \"max\"", "\"group\": \"sum\"", "key 'selector_options.group': got 'sum'"},

@@ -369,6 +369,7 @@ TEST(Args, RefusesBadValues) {
       {{"run", "--kv-budget", "10%", "--selector", "snap_kv"}, {"--selector", "did you mean snapkv?"}},
       {{"run", "--kv-budget", "10%", "--kernel", "4"}, {"kernel", "odd"}},
       {{"run", "--kv-budget", "10%", "--window", "0"}, {"--window"}},
+      {{"run", "--kv-budget", "10%", "--window", "1048577"}, {"--window", "1048576"}},
       {{"run", "--kv-budget", "10%", "--n-sink", "-1"}, {"--n-sink"}},
       {{"run", "--kv-budget", "10%", "--pooling", "min"}, {"--pooling", "avg, max"}},
       {{"run", "--kv-budget", "10%", "--group", "min"}, {"--group", "mean, max"}},

@@ -49,7 +49,7 @@ TEST(Selector, UnknownNameListsWhatExists) {
 TEST(Selector, BadOptionsAreRefusedByEveryMethod) {
   constexpr int kLowest = std::numeric_limits<int>::min();
   for (const SelectorInfo& info : selector_registry()) {
-    for (int window : {0, -1, kLowest}) {
+    for (int window : {0, -1, kLowest, kWindowMax + 1, std::numeric_limits<int>::max()}) {
       EXPECT_NE(message_of(info.name, {.window = window}).find("window of " + std::to_string(window)),
                 std::string::npos);
     }
@@ -61,7 +61,7 @@ TEST(Selector, BadOptionsAreRefusedByEveryMethod) {
       EXPECT_NE(message_of(info.name, {.n_sink = n_sink}).find("got " + std::to_string(n_sink)), std::string::npos);
     }
     EXPECT_TRUE(make_selector(info.name, {.window = 1, .kernel = 1, .n_sink = 0}).ok());
-    EXPECT_TRUE(make_selector(info.name, {.window = std::numeric_limits<int>::max(),
+    EXPECT_TRUE(make_selector(info.name, {.window = kWindowMax,
                                           .kernel = std::numeric_limits<int>::max(),
                                           .n_sink = std::numeric_limits<int>::max()})
                     .ok());
