@@ -10,7 +10,7 @@
 #include <cmath>
 
 #include "model/forward.h"
-#include "model/prefill.h"
+#include "test_util/model_runs.h"
 #include "test_util/oracle.h"
 #include "test_util/tiny_gguf.h"
 
@@ -29,51 +29,6 @@ class TinyLlamaTest : public ::testing::Test {
     auto created = Forward::create(model_, n_threads);
     ASSERT_TRUE(created.ok()) << created.status().message();
     forward_ = std::move(*created);
-  }
-
-  // Logits after every token, in batches of n_chunk through all layers.
-  std::vector<std::vector<float>> all_logits(std::span<const int32_t> tokens, int64_t n_chunk, const KvFormat& format) {
-    std::vector<std::vector<float>> result;
-    KvCache cache;
-    const ModelConfig& config = model_->config();
-    for (int il = 0; il < config.n_layer; ++il) {
-      auto layer = LayerCache::create(model_->store().layer_buffer_type(il), config.layer_shape(), format, 8);
-      EXPECT_TRUE(layer.ok());
-      cache.push_layer(std::move(*layer));
-    }
-    const auto n_vocab = static_cast<std::ptrdiff_t>(config.n_vocab);
-    for (int64_t first = 0; first < static_cast<int64_t>(tokens.size()); first += n_chunk) {
-      const int64_t n = std::min(n_chunk, static_cast<int64_t>(tokens.size()) - first);
-      std::vector<int32_t> rows;
-      for (int64_t i = 0; i < n; ++i) rows.push_back(static_cast<int32_t>(i));
-      std::vector<float> logits;
-      ForwardBatch batch;
-      batch.segments = {{&cache, n, first}};
-      batch.layer_end = config.n_layer;
-      batch.tokens = tokens.subspan(static_cast<size_t>(first), static_cast<size_t>(n));
-      batch.logits_of = rows;
-      batch.logits = &logits;
-      const Status status = forward_->run(batch);
-      EXPECT_TRUE(status.ok()) << status.message();
-      for (std::ptrdiff_t i = 0; i < n; ++i) {
-        result.emplace_back(logits.begin() + i * n_vocab, logits.begin() + (i + 1) * n_vocab);
-      }
-    }
-    return result;
-  }
-
-  // Logits of the last token by the layer-major prefill.
-  std::vector<float> prefilled(std::span<const int32_t> tokens, int n_chunk, const KvFormat& format) {
-    const std::vector<KvFormat> formats(static_cast<size_t>(model_->config().n_layer), format);
-    KvCache cache;
-    PrefillRequest request;
-    request.tokens = tokens;
-    request.cache = &cache;
-    request.formats = formats;
-    request.n_chunk = n_chunk;
-    auto logits = prefill(*forward_, request);
-    EXPECT_TRUE(logits.ok()) << logits.status().message();
-    return *logits;
   }
 
   // The largest KL over all positions.
@@ -141,8 +96,9 @@ TEST_P(TinyLlamaShapeTest, MatchesLibllamaAtEveryPositionInAnyChunks) {
   const auto tokens = test::random_tokens(101, tiny.n_vocab, tiny.seed);
   const auto expected = oracle.logits(tokens);
   for (const int n_chunk : {1, 7, 32, 33, 512}) {
-    EXPECT_LE(worst(expected, all_logits(tokens, n_chunk, kF32Cache)), 1e-6) << "chunk " << n_chunk;
-    EXPECT_LE(test::kl_of_logits(expected.back(), prefilled(tokens, n_chunk, kF32Cache)), 1e-6) << "chunk " << n_chunk;
+    EXPECT_LE(worst(expected, test::all_logits(*forward_, tokens, kF32Cache, n_chunk)), 1e-6) << "chunk " << n_chunk;
+    EXPECT_LE(test::kl_of_logits(expected.back(), test::prefilled(*forward_, tokens, kF32Cache, n_chunk).logits), 1e-6)
+        << "chunk " << n_chunk;
   }
 }
 
@@ -151,22 +107,24 @@ TEST_P(TinyLlamaShapeTest, AnswersDependOnEveryPartOfTheModel) {
   const test::TinyGguf& tiny = GetParam().tiny;
   load(test::tiny_gguf(tiny));
   const auto tokens = test::random_tokens(40, tiny.n_vocab, 5);
-  const auto logits = all_logits(tokens, 512, kF32Cache).back();
+  const auto logits = test::all_logits(*forward_, tokens, kF32Cache, 512).back();
   EXPECT_GT(test::kl_of_logits(logits, std::vector<float>(logits.size(), 0.0F)), 0.3) << "flat";
   EXPECT_LT(test::kl_of_logits(logits, std::vector<float>(logits.size(), 0.0F)), 5.0) << "one-hot";
 
   auto others = tokens;
   others[0] = others[0] == 3 ? 4 : 3;
-  EXPECT_GT(test::kl_of_logits(logits, all_logits(others, 512, kF32Cache).back()), 1e-5) << "the first token";
+  EXPECT_GT(test::kl_of_logits(logits, test::all_logits(*forward_, others, kF32Cache, 512).back()), 1e-5)
+      << "the first token";
   others = tokens;
   std::swap(others[3], others[20]);
-  EXPECT_GT(test::kl_of_logits(logits, all_logits(others, 512, kF32Cache).back()), 1e-5) << "the order";
+  EXPECT_GT(test::kl_of_logits(logits, test::all_logits(*forward_, others, kF32Cache, 512).back()), 1e-5)
+      << "the order";
 
   const auto differs = [&](auto change, const char* what) {
     test::TinyGguf other = tiny;
     change(other);
     load(test::tiny_gguf(other));
-    EXPECT_GT(test::kl_of_logits(logits, all_logits(tokens, 512, kF32Cache).back()), 1e-4) << what;
+    EXPECT_GT(test::kl_of_logits(logits, test::all_logits(*forward_, tokens, kF32Cache, 512).back()), 1e-4) << what;
   };
   differs([](auto& t) { t.biases = !t.biases; }, "biases");
   differs([](auto& t) { t.rope_factors = !t.rope_factors; }, "RoPE factors");
@@ -181,7 +139,7 @@ TEST_F(TinyLlamaTest, AnF16CacheIsCloseToLibllamasFlashAttention) {
   test::Oracle oracle(path, {.n_ctx = 256, .n_threads = 1});
   ASSERT_TRUE(oracle.ok());
   const auto tokens = test::random_tokens(101, tiny.n_vocab, 3);
-  EXPECT_LE(worst(oracle.logits(tokens), all_logits(tokens, 512, kF16Cache)), 1e-5);
+  EXPECT_LE(worst(oracle.logits(tokens), test::all_logits(*forward_, tokens, kF16Cache, 512)), 1e-5);
 }
 
 // Everything but the dtype of the matrices: rows of 256, a block of every type.
@@ -211,7 +169,8 @@ TEST_P(TinyLlamaTypeTest, MatchesLibllamaInTheSameChunks) {
   for (const int n_chunk : {1, 512}) {
     test::Oracle oracle(path, {.n_ubatch = n_chunk, .n_ctx = 256, .n_threads = 1});
     ASSERT_TRUE(oracle.ok());
-    EXPECT_LE(worst(oracle.logits(tokens), all_logits(tokens, n_chunk, kF16Cache)), 1e-4) << "chunk " << n_chunk;
+    EXPECT_LE(worst(oracle.logits(tokens), test::all_logits(*forward_, tokens, kF16Cache, n_chunk)), 1e-4)
+        << "chunk " << n_chunk;
   }
 }
 
@@ -226,8 +185,8 @@ TEST_P(TinyLlamaTypeTest, F32WeightsAreTheDequantisedFile) {
   ASSERT_TRUE(oracle.ok());
   const auto tokens = test::random_tokens(48, model_->config().n_vocab, 12);
   const auto expected = oracle.logits(tokens);
-  EXPECT_LE(worst(expected, all_logits(tokens, 512, kF32Cache)), 1e-6);
-  EXPECT_LE(worst(expected, all_logits(tokens, 7, kF32Cache)), 1e-6);
+  EXPECT_LE(worst(expected, test::all_logits(*forward_, tokens, kF32Cache, 512)), 1e-6);
+  EXPECT_LE(worst(expected, test::all_logits(*forward_, tokens, kF32Cache, 7)), 1e-6);
 }
 
 TEST_F(TinyLlamaTest, EveryDtypeOfRealFilesIsTested) {
@@ -254,7 +213,7 @@ TEST_F(TinyLlamaTest, MixedDtypesMatchLibllama) {
   test::Oracle oracle(path, {.n_ctx = 256, .n_threads = 1});
   ASSERT_TRUE(oracle.ok());
   const auto tokens = test::random_tokens(48, tiny.n_vocab, 13);
-  EXPECT_LE(worst(oracle.logits(tokens), all_logits(tokens, 512, kF16Cache)), 1e-4);
+  EXPECT_LE(worst(oracle.logits(tokens), test::all_logits(*forward_, tokens, kF16Cache, 512)), 1e-4);
 }
 
 }  // namespace
