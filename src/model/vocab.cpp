@@ -46,6 +46,18 @@ bool tokenizes_every_byte(const llama_vocab* vocab) {
   return true;
 }
 
+// `write` fills `buffer` as libllama does: it returns how much it wrote, or less the size that it would have needed.
+template <class Buffer, class Write>
+void fill_as_needed(Buffer& buffer, Write write) {
+  int32_t n = write();
+  if (n < 0) {
+    buffer.resize(static_cast<size_t>(-n));
+    n = write();
+  }
+  RKV_CHECK(n >= 0);
+  buffer.resize(static_cast<size_t>(n));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Vocab>> Vocab::load(const GgufFile& file) {
@@ -77,32 +89,18 @@ int Vocab::n_tokens() const { return llama_vocab_n_tokens(vocab_); }
 
 std::vector<int32_t> Vocab::tokenize(std::string_view text, bool add_special, bool parse_special) const {
   std::vector<int32_t> tokens(text.size() + 8);
-  const auto run = [&] {
+  fill_as_needed(tokens, [&] {
     return llama_tokenize(vocab_, text.data(), static_cast<int32_t>(text.size()), tokens.data(),
                           static_cast<int32_t>(tokens.size()), add_special, parse_special);
-  };
-  int32_t n = run();
-  if (n < 0) {
-    tokens.resize(static_cast<size_t>(-n));
-    n = run();
-  }
-  RKV_CHECK(n >= 0);
-  tokens.resize(static_cast<size_t>(n));
+  });
   return tokens;
 }
 
 std::string Vocab::piece(int32_t token, bool special) const {
   std::string text(64, '\0');
-  const auto run = [&] {
+  fill_as_needed(text, [&] {
     return llama_token_to_piece(vocab_, token, text.data(), static_cast<int32_t>(text.size()), 0, special);
-  };
-  int32_t n = run();
-  if (n < 0) {
-    text.resize(static_cast<size_t>(-n));
-    n = run();
-  }
-  RKV_CHECK(n >= 0);
-  text.resize(static_cast<size_t>(n));
+  });
   return text;
 }
 

@@ -112,6 +112,14 @@ std::string all_of(std::string_view bytes) {
   return out + (n_used < bytes.size() ? "|" + std::to_string(bytes.size() - n_used) : "");
 }
 
+// Fewer than `n_max` bytes that often belong together: leads, edges of the second byte's ranges, continuations, ASCII.
+std::string likely_bytes(std::mt19937& rng, size_t n_max) {
+  constexpr std::string_view kAlphabet = "a\x80\x8F\x90\x9F\xA0\xBF\xC2\xE0\xE2\xED\xF0\xF4\xF5";
+  std::string bytes;
+  for (size_t n = rng() % n_max; n > 0; --n) bytes += kAlphabet[rng() % kAlphabet.size()];
+  return bytes;
+}
+
 TEST(Utf8, KeepsEveryCharacterLength) {
   EXPECT_EQ(all_of(""), "");
   EXPECT_EQ(all_of("a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x99\x82z"), "a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x99\x82z");
@@ -138,11 +146,8 @@ TEST(Utf8, ReplacesWhatIsNoCharacter) {
 
 TEST(Utf8, TheCutNeverMatters) {
   std::mt19937 rng(7);
-  // Bytes that often belong together: leads, edges of the second byte's ranges, continuations, ASCII.
-  const std::string alphabet = "a\x80\x8F\x90\x9F\xA0\xBF\xC2\xE0\xE2\xED\xF0\xF4\xF5";
   for (int round = 0; round < 2000; ++round) {
-    std::string bytes;
-    for (size_t n = rng() % 12; n > 0; --n) bytes += alphabet[rng() % alphabet.size()];
+    const std::string bytes = likely_bytes(rng, 12);
     std::string whole;
     const size_t n_whole = append_utf8(bytes, whole);
     std::string pieces;
@@ -163,10 +168,8 @@ TEST(Utf8, TheCutNeverMatters) {
 // Two ways to the same decision: what first_invalid_utf8 takes, append_utf8 leaves as it is, and nothing else.
 TEST(Utf8, ReplacingAndFindingFaultsAgree) {
   std::mt19937 rng(9);
-  const std::string alphabet = "a\x80\x8F\x90\x9F\xA0\xBF\xC2\xE0\xE2\xED\xF0\xF4\xF5";
   for (int round = 0; round < 20000; ++round) {
-    std::string bytes;
-    for (size_t n = rng() % 8; n > 0; --n) bytes += alphabet[rng() % alphabet.size()];
+    const std::string bytes = likely_bytes(rng, 8);
     std::string out;
     const bool same = append_utf8(bytes, out) == bytes.size() && out == bytes;
     ASSERT_EQ(valid_utf8(bytes), same) << ripplekv::quoted(bytes);

@@ -17,6 +17,7 @@
 #include "base/random.h"
 #include "model/gguf_file.h"
 #include "model/prefill.h"
+#include "test_util/model_runs.h"
 #include "test_util/oracle.h"
 #include "test_util/tiny_gguf.h"
 
@@ -107,17 +108,8 @@ class ForwardTest : public ::testing::Test {
     return layer;
   }
 
-  KvCache prefilled(std::span<const int32_t> tokens, const KvFormat& format, int n_chunk = 512) {
-    const std::vector<KvFormat> formats(static_cast<size_t>(config().n_layer), format);
-    KvCache cache;
-    PrefillRequest request;
-    request.tokens = tokens;
-    request.cache = &cache;
-    request.formats = formats;
-    request.n_chunk = n_chunk;
-    const auto logits = prefill(*forward_, request);
-    EXPECT_TRUE(logits.ok()) << logits.status().message();
-    return cache;
+  KvCache prefilled(std::span<const int32_t> tokens, const KvFormat& format) {
+    return test::prefilled(*forward_, tokens, format).cache;
   }
 
   // A batch of all tokens of the segments through all layers; logits of every token.

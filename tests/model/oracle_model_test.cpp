@@ -6,8 +6,9 @@
 
 #include <algorithm>
 
-#include "model/prefill.h"
+#include "model/forward.h"
 #include "model/vocab.h"
+#include "test_util/model_runs.h"
 #include "test_util/oracle.h"
 #include "test_util/paths.h"
 
@@ -58,48 +59,8 @@ class OracleModelTest : public ::testing::Test {
   std::vector<std::vector<float>> logits_by_prefill(std::span<const int32_t> tokens, int n_chunk,
                                                     const KvFormat& format) {
     std::vector<std::vector<float>> result;
-    const std::vector<KvFormat> formats(static_cast<size_t>(model_->config().n_layer), format);
     for (size_t n : {size_t{1}, size_t{33}, tokens.size()}) {
-      KvCache cache;
-      PrefillRequest request;
-      request.tokens = tokens.first(n);
-      request.cache = &cache;
-      request.formats = formats;
-      request.n_chunk = n_chunk;
-      auto logits = prefill(*forward_, request);
-      EXPECT_TRUE(logits.ok()) << logits.status().message();
-      result.push_back(*logits);
-    }
-    return result;
-  }
-
-  // Logits after every token, in batches of n_chunk through all layers.
-  std::vector<std::vector<float>> all_logits(std::span<const int32_t> tokens, int64_t n_chunk, const KvFormat& format) {
-    std::vector<std::vector<float>> result;
-    KvCache cache;
-    for (int il = 0; il < model_->config().n_layer; ++il) {
-      auto layer = LayerCache::create(model_->store().layer_buffer_type(il), model_->config().layer_shape(), format, 8);
-      EXPECT_TRUE(layer.ok());
-      cache.push_layer(std::move(*layer));
-    }
-    const auto n_vocab = static_cast<size_t>(model_->config().n_vocab);
-    for (int64_t first = 0; first < static_cast<int64_t>(tokens.size()); first += n_chunk) {
-      const int64_t n = std::min(n_chunk, static_cast<int64_t>(tokens.size()) - first);
-      std::vector<int32_t> rows;
-      for (int64_t i = 0; i < n; ++i) rows.push_back(static_cast<int32_t>(i));
-      std::vector<float> logits;
-      ForwardBatch batch;
-      batch.segments = {{&cache, n, first}};
-      batch.layer_end = model_->config().n_layer;
-      batch.tokens = tokens.subspan(static_cast<size_t>(first), static_cast<size_t>(n));
-      batch.logits_of = rows;
-      batch.logits = &logits;
-      const Status status = forward_->run(batch);
-      EXPECT_TRUE(status.ok()) << status.message();
-      for (size_t i = 0; i < static_cast<size_t>(n); ++i) {
-        result.emplace_back(logits.begin() + static_cast<std::ptrdiff_t>(i * n_vocab),
-                            logits.begin() + static_cast<std::ptrdiff_t>((i + 1) * n_vocab));
-      }
+      result.push_back(test::prefilled(*forward_, tokens.first(n), format, n_chunk).logits);
     }
     return result;
   }
@@ -139,7 +100,7 @@ TEST_F(OracleModelTest, NativeWeightsMatchAtEveryPositionInChunks) {
     // 250 rows: libllama pads its cache to 256 and picks another kernel for a single query from 512 on.
     const auto tokens = std::span<const int32_t>(tokens_).first(250);
     const auto expected = oracle.logits(tokens);
-    const auto got = all_logits(tokens, n_chunk, {KvType::kF16, KvType::kF16});
+    const auto got = test::all_logits(*forward_, tokens, {KvType::kF16, KvType::kF16}, n_chunk);
     ASSERT_EQ(got.size(), expected.size());
     expect_close(expected, got, "chunk " + std::to_string(n_chunk));
   }
@@ -151,7 +112,7 @@ TEST_F(OracleModelTest, F32WeightsMatchWithEitherCache) {
     test::Oracle oracle(f32_path_, {.f32_cache = f32_cache});
     ASSERT_TRUE(oracle.ok());
     const KvType type = f32_cache ? KvType::kF32 : KvType::kF16;
-    expect_close(oracle.logits(tokens_), all_logits(tokens_, 512, {type, type}),
+    expect_close(oracle.logits(tokens_), test::all_logits(*forward_, tokens_, {type, type}, 512),
                  std::string("f32 cache ") + (f32_cache ? "yes" : "no"));
   }
 }
@@ -178,15 +139,7 @@ TEST_F(OracleModelTest, GreedyTextIsTheOracles) {
     const auto prompt = std::span<const int32_t>(tokens_).first(180);
     auto expected = oracle.logits(prompt).back();
 
-    const std::vector<KvFormat> formats(static_cast<size_t>(model_->config().n_layer));
-    KvCache cache;
-    PrefillRequest request;
-    request.tokens = prompt;
-    request.cache = &cache;
-    request.formats = formats;
-    auto logits = prefill(*forward_, request);
-    ASSERT_TRUE(logits.ok());
-    std::vector<float> current = *logits;
+    auto [cache, current] = test::prefilled(*forward_, prompt, KvFormat());
     int n_sure = 0;
     for (int step = 0; step < 64; ++step) {
       const int32_t token = test::argmax(expected);
@@ -210,15 +163,8 @@ TEST_F(OracleModelTest, GreedyTextIsTheOracles) {
 
 TEST_F(OracleModelTest, SequencesInOneBatchDoNotSeeEachOther) {
   load(WeightsMode::kF32);
-  const std::vector<KvFormat> formats(static_cast<size_t>(model_->config().n_layer), {KvType::kF32, KvType::kF32});
   const auto filled = [&](size_t n) {
-    KvCache cache;
-    PrefillRequest request;
-    request.tokens = std::span<const int32_t>(tokens_).first(n);
-    request.cache = &cache;
-    request.formats = formats;
-    EXPECT_TRUE(prefill(*forward_, request).ok());
-    return cache;
+    return test::prefilled(*forward_, std::span<const int32_t>(tokens_).first(n), {KvType::kF32, KvType::kF32}).cache;
   };
   const std::vector<size_t> lengths = {5, 64, 131};
   std::vector<std::vector<float>> alone;
