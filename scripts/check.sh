@@ -71,6 +71,6 @@ if $sanitize; then
   RIPPLEKV_BUILD_DIR=build-sanitize RIPPLEKV_TARGETS=all scripts/build.sh -DRIPPLEKV_TESTS=ON -DRIPPLEKV_WERROR=ON \
     -DRIPPLEKV_SANITIZE=address,undefined
   step "unit tests under the sanitizers"
-  ctest --test-dir build-sanitize --output-on-failure -L unit
+  ctest --test-dir build-sanitize --output-on-failure -j "$(nproc)" -L unit
 fi
 step "all checks passed"

@@ -11,4 +11,4 @@ shared=""
 RIPPLEKV_TARGETS=all scripts/build.sh -DRIPPLEKV_TESTS=ON -DRIPPLEKV_WERROR=ON "-DRIPPLEKV_MODEL=$model" \
   "-DRIPPLEKV_SHARED_DIR=${RIPPLEKV_SHARED_DIR:-$shared}"
 step "testing"
-ctest --test-dir "$RIPPLEKV_BUILD_DIR" --output-on-failure "$@"
+ctest --test-dir "$RIPPLEKV_BUILD_DIR" --output-on-failure -j "$(nproc)" "$@"

@@ -107,6 +107,7 @@ Status cmd_run(const RunArgs& args) {
     if (!found || !found->complete()) {
       ModelArgs profiled_model = args.model;
       profiled_model.weights = kWeightsAuto;
+      profiled_model.n_ctx = 0;  // of the run, not of the model's profile
       RKV_ASSIGN_OR_RETURN(const Profiled profiled, profile_with_progress(profiled_model, ProfileSettings(), "", 8,
                                                                           args.kv.allocator.profile_file, false));
       print_to_stderr(fmt::format("profiled in {}", human_duration(profiled.profile.seconds)));

@@ -123,7 +123,7 @@ TEST(Help, NamesEveryFlagExactlyOnceWithItsDefault) {
   const std::string run = std::regex_replace(text_of({"help", "run"}), std::regex("\\s+"), " ");
   for (const char* shown :
        {"[default: 0.95]", "[default: 512]", "[default: 40]", "[default: -1]", "[default: linear]", "[default: avg]",
-        "[default: snapkv]", "[default: the full cache]", "full, streaming_llm, snapkv, random"}) {
+        "[default: snapkv]", "[default: the full cache]", "full, streaming_llm, snapkv, h2o, tova, knorm"}) {
     EXPECT_NE(run.find(shown), std::string::npos) << shown;
   }
   EXPECT_NE(text_of({"help", "trace"}).find("[required]"), std::string::npos);

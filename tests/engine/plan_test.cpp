@@ -270,7 +270,7 @@ TEST(Forecast, ByHand) {
   EXPECT_EQ(in_place.kv_after_prefill, (13 + 125 + 13) * 4096);
   EXPECT_EQ(in_place.kv_peak, (13 + 125 + 125) * 4096);
   EXPECT_EQ(in_place.kv_full, 3 * 125 * 4096);
-  EXPECT_EQ(in_place.scratch, 4 * (384 * 1000 + 32 * 6 * 64));
+  EXPECT_EQ(in_place.scratch, 4 * 384 * 1000);
   const MemoryForecast copied = forecast_memory(plan, make_config(3), 0, false);
   EXPECT_EQ(copied.layers, in_place.layers);
   EXPECT_EQ(copied.kv_after_prefill, in_place.kv_after_prefill);
@@ -293,7 +293,14 @@ TEST(Forecast, ByHand) {
   EXPECT_EQ(forecast_memory(plan, make_config(3), LayerCache::kManyRows).kv_decode, (15 + 127 + 15 + 127) * 4096);
   EXPECT_EQ(forecast_memory(plan, make_config(3), 64).kv_decode, (15 + 127 + 15 + 127) * 4096);
   EXPECT_EQ(forecast_memory(plan, make_config(3), 0).kv_decode, in_place.kv_after_prefill);
-  EXPECT_EQ(forecast_memory(plan, make_config(3), 0).scratch, in_place.scratch + 3 * 4 * 2 * 32 * 6 * 64);
+  // Queries observed: in prefill, and twice W of every layer while decoding.
+  EXPECT_EQ(forecast_memory(plan, make_config(3), 0).scratch, in_place.scratch);
+  plan.selector = "snapkv";
+  EXPECT_EQ(forecast_memory(plan, make_config(3), 0).scratch, 4 * (384 * 1000 + 32 * 6 * 64 + 3 * 2 * 32 * 6 * 64));
+  plan.selector = "h2o";
+  EXPECT_EQ(forecast_memory(plan, make_config(3), 0).scratch, 4 * (384 * 1000 + 1000 * 6 * 64 + 3 * 2 * 32 * 6 * 64));
+  plan.decode_slack = 0;
+  EXPECT_EQ(forecast_memory(plan, make_config(3), 0).scratch, 4 * (384 * 1000 + 1000 * 6 * 64));
 }
 
 // K and V are aligned each: rows whose bytes just fill their pages may need one more. Here 315 * (34 + 18) bytes are 4

@@ -13,7 +13,7 @@
 #include <map>
 
 #include "model/forward.h"
-#include "model/prefill.h"
+#include "test_util/model_runs.h"
 #include "test_util/oracle.h"
 #include "test_util/tiny_gguf.h"
 
@@ -34,51 +34,6 @@ class TinyOracleTest : public ::testing::Test {
     auto created = Forward::create(model_, n_threads);
     ASSERT_TRUE(created.ok()) << created.status().message();
     forward_ = std::move(*created);
-  }
-
-  // Logits after every token, in batches of n_chunk through all layers.
-  std::vector<std::vector<float>> all_logits(std::span<const int32_t> tokens, int64_t n_chunk, const KvFormat& format) {
-    std::vector<std::vector<float>> result;
-    KvCache cache;
-    const ModelConfig& config = model_->config();
-    for (int il = 0; il < config.n_layer; ++il) {
-      auto layer = LayerCache::create(model_->store().layer_buffer_type(il), config.layer_shape(), format, 8);
-      EXPECT_TRUE(layer.ok());
-      cache.push_layer(std::move(*layer));
-    }
-    const auto n_vocab = static_cast<std::ptrdiff_t>(config.n_vocab);
-    for (int64_t first = 0; first < static_cast<int64_t>(tokens.size()); first += n_chunk) {
-      const int64_t n = std::min(n_chunk, static_cast<int64_t>(tokens.size()) - first);
-      std::vector<int32_t> rows;
-      for (int64_t i = 0; i < n; ++i) rows.push_back(static_cast<int32_t>(i));
-      std::vector<float> logits;
-      ForwardBatch batch;
-      batch.segments = {{&cache, n, first}};
-      batch.layer_end = config.n_layer;
-      batch.tokens = tokens.subspan(static_cast<size_t>(first), static_cast<size_t>(n));
-      batch.logits_of = rows;
-      batch.logits = &logits;
-      const Status status = forward_->run(batch);
-      EXPECT_TRUE(status.ok()) << status.message();
-      for (std::ptrdiff_t i = 0; i < n; ++i) {
-        result.emplace_back(logits.begin() + i * n_vocab, logits.begin() + (i + 1) * n_vocab);
-      }
-    }
-    return result;
-  }
-
-  // Logits of the last token by the layer-major prefill.
-  std::vector<float> prefilled(std::span<const int32_t> tokens, int n_chunk, const KvFormat& format) {
-    const std::vector<KvFormat> formats(static_cast<size_t>(model_->config().n_layer), format);
-    KvCache cache;
-    PrefillRequest request;
-    request.tokens = tokens;
-    request.cache = &cache;
-    request.formats = formats;
-    request.n_chunk = n_chunk;
-    auto logits = prefill(*forward_, request);
-    EXPECT_TRUE(logits.ok()) << logits.status().message();
-    return *logits;
   }
 
   struct Distance {
@@ -198,9 +153,9 @@ TEST_P(TinyOracleShapeTest, MatchesLibllamaAtEveryPositionInAnyChunks) {
   const auto tokens = test::random_tokens(70, tiny.n_vocab, tiny.seed);
   const auto expected = oracle.logits(tokens);
   for (const int n_chunk : {1, 33, 512}) {
-    EXPECT_LE(worst(expected, all_logits(tokens, n_chunk, kF32Cache)), 1e-6) << "chunk " << n_chunk;
+    EXPECT_LE(worst(expected, test::all_logits(*forward_, tokens, kF32Cache, n_chunk)), 1e-6) << "chunk " << n_chunk;
   }
-  EXPECT_LE(test::kl_of_logits(expected.back(), prefilled(tokens, 33, kF32Cache)), 1e-6);
+  EXPECT_LE(test::kl_of_logits(expected.back(), test::prefilled(*forward_, tokens, kF32Cache, 33).logits), 1e-6);
 }
 
 // A match means nothing on a model that answers the same whatever it reads.
@@ -208,22 +163,24 @@ TEST_P(TinyOracleShapeTest, AnswersDependOnEveryPartOfTheModel) {
   const test::TinyGguf& tiny = GetParam().tiny;
   load(test::tiny_gguf(tiny));
   const auto tokens = test::random_tokens(40, tiny.n_vocab, 5);
-  const auto logits = all_logits(tokens, 512, kF32Cache).back();
+  const auto logits = test::all_logits(*forward_, tokens, kF32Cache, 512).back();
   EXPECT_GT(test::kl_of_logits(logits, std::vector<float>(logits.size(), 0.0F)), 0.3) << "flat";
   EXPECT_LT(test::kl_of_logits(logits, std::vector<float>(logits.size(), 0.0F)), 5.0) << "one-hot";
 
   auto others = tokens;
   others[0] = others[0] == 3 ? 4 : 3;
-  EXPECT_GT(test::kl_of_logits(logits, all_logits(others, 512, kF32Cache).back()), 1e-5) << "the first token";
+  EXPECT_GT(test::kl_of_logits(logits, test::all_logits(*forward_, others, kF32Cache, 512).back()), 1e-5)
+      << "the first token";
   others = tokens;
   std::swap(others[3], others[20]);
-  EXPECT_GT(test::kl_of_logits(logits, all_logits(others, 512, kF32Cache).back()), 1e-5) << "the order";
+  EXPECT_GT(test::kl_of_logits(logits, test::all_logits(*forward_, others, kF32Cache, 512).back()), 1e-5)
+      << "the order";
 
   const auto differs = [&](auto change, const char* what) {
     test::TinyGguf other = tiny;
     change(other);
     load(test::tiny_gguf(other));
-    EXPECT_GT(test::kl_of_logits(logits, all_logits(tokens, 512, kF32Cache).back()), 1e-4) << what;
+    EXPECT_GT(test::kl_of_logits(logits, test::all_logits(*forward_, tokens, kF32Cache, 512).back()), 1e-4) << what;
   };
   differs([](auto& t) { t.biases = !t.biases; }, "biases");
   if (tiny.architecture == "phi3") {
@@ -257,13 +214,14 @@ TEST_F(TinyOracleTest, AnyChunksOnOneThreadOrTwo) {
     const auto tokens = test::random_tokens(101, tiny.n_vocab, 14);
     const auto expected = oracle.logits(tokens);
     for (const int n_chunk : {7, 32, 100, 101, 512}) {
-      EXPECT_LE(worst(expected, all_logits(tokens, n_chunk, kF32Cache)), 1e-6) << "chunk " << n_chunk;
-      EXPECT_LE(test::kl_of_logits(expected.back(), prefilled(tokens, n_chunk, kF32Cache)), 1e-6)
+      EXPECT_LE(worst(expected, test::all_logits(*forward_, tokens, kF32Cache, n_chunk)), 1e-6) << "chunk " << n_chunk;
+      EXPECT_LE(test::kl_of_logits(expected.back(), test::prefilled(*forward_, tokens, kF32Cache, n_chunk).logits),
+                1e-6)
           << "chunk " << n_chunk;
     }
     // One batch: on a busy machine two threads wait for each other at every node.
     load(path, WeightsMode::kNative, /*n_threads=*/2);
-    EXPECT_LE(worst(expected, all_logits(tokens, 512, kF32Cache)), 1e-6) << "two threads";
+    EXPECT_LE(worst(expected, test::all_logits(*forward_, tokens, kF32Cache, 512)), 1e-6) << "two threads";
   }
 }
 
@@ -275,7 +233,7 @@ TEST_F(TinyOracleTest, YarnKeysThatLibllamaDoesNotReadAreNotReadEither) {
   tiny.rope_scale = 4;
   const auto tokens = test::random_tokens(40, tiny.n_vocab, 15);
   load(test::tiny_gguf(tiny));
-  const auto without = all_logits(tokens, 512, kF32Cache);
+  const auto without = test::all_logits(*forward_, tokens, kF32Cache, 512);
   tiny.edit = [](gguf_context* gguf) {
     for (const char* key : {"beta_fast", "beta_slow", "ext_factor", "attn_factor", "log_multiplier"}) {
       gguf_set_val_f32(gguf, (std::string("qwen2.rope.scaling.yarn_") + key).c_str(), 8);
@@ -285,8 +243,8 @@ TEST_F(TinyOracleTest, YarnKeysThatLibllamaDoesNotReadAreNotReadEither) {
   load(path);
   test::Oracle oracle(path, {.f32_cache = true, .n_ctx = kContext, .n_threads = 1});
   ASSERT_TRUE(oracle.ok());
-  EXPECT_LE(worst(oracle.logits(tokens), all_logits(tokens, 512, kF32Cache)), 1e-6);
-  EXPECT_EQ(without, all_logits(tokens, 512, kF32Cache));
+  EXPECT_LE(worst(oracle.logits(tokens), test::all_logits(*forward_, tokens, kF32Cache, 512)), 1e-6);
+  EXPECT_EQ(without, test::all_logits(*forward_, tokens, kF32Cache, 512));
 }
 
 TEST_F(TinyOracleTest, AnF16CacheIsCloseToLibllamasFlashAttention) {
@@ -297,7 +255,7 @@ TEST_F(TinyOracleTest, AnF16CacheIsCloseToLibllamasFlashAttention) {
   test::Oracle oracle(path, {.n_ctx = kContext, .n_threads = 1});
   ASSERT_TRUE(oracle.ok());
   const auto tokens = test::random_tokens(101, tiny.n_vocab, 3);
-  EXPECT_LE(worst(oracle.logits(tokens), all_logits(tokens, 512, kF16Cache)), 1e-5);
+  EXPECT_LE(worst(oracle.logits(tokens), test::all_logits(*forward_, tokens, kF16Cache, 512)), 1e-5);
 }
 
 // Everything but the dtype of the matrices: rows of 256, a block of every type.
@@ -342,7 +300,7 @@ TEST_P(TinyOracleTypeTest, MatchesLibllamaInTheSameChunks) {
     for (const int n_chunk : {1, 512}) {
       test::Oracle oracle(path, {.n_ubatch = n_chunk, .n_ctx = kContext, .n_threads = 1});
       ASSERT_TRUE(oracle.ok());
-      expect_close(oracle.logits(tokens), all_logits(tokens, n_chunk, kF16Cache), n_chunk);
+      expect_close(oracle.logits(tokens), test::all_logits(*forward_, tokens, kF16Cache, n_chunk), n_chunk);
     }
   }
 }
@@ -358,8 +316,8 @@ TEST_P(TinyOracleTypeTest, F32WeightsAreTheDequantisedFile) {
   ASSERT_TRUE(oracle.ok());
   const auto tokens = test::random_tokens(33, model_->config().n_vocab, 12);
   const auto expected = oracle.logits(tokens);
-  EXPECT_LE(worst(expected, all_logits(tokens, 512, kF32Cache)), 1e-6);
-  EXPECT_LE(worst(expected, all_logits(tokens, 7, kF32Cache)), 1e-6);
+  EXPECT_LE(worst(expected, test::all_logits(*forward_, tokens, kF32Cache, 512)), 1e-6);
+  EXPECT_LE(worst(expected, test::all_logits(*forward_, tokens, kF32Cache, 7)), 1e-6);
 }
 
 TEST_F(TinyOracleTest, EveryDtypeOfRealFilesIsTested) {
@@ -387,7 +345,7 @@ TEST_F(TinyOracleTest, MixedDtypesMatchLibllama) {
     for (const int n_chunk : {1, 7, 512}) {
       test::Oracle oracle(path, {.n_ubatch = n_chunk, .n_ctx = kContext, .n_threads = 1});
       ASSERT_TRUE(oracle.ok());
-      expect_close(oracle.logits(tokens), all_logits(tokens, n_chunk, kF16Cache), n_chunk);
+      expect_close(oracle.logits(tokens), test::all_logits(*forward_, tokens, kF16Cache, n_chunk), n_chunk);
     }
   }
 }

@@ -35,7 +35,8 @@ TEST(Selector, EveryEntryOfTheRegistryCanBeMade) {
     EXPECT_EQ(info.summary.find('\n'), std::string_view::npos);
     names.insert(info.name);
   }
-  EXPECT_EQ(names, (std::set<std::string_view>{"full", "streaming_llm", "snapkv", "random"}));
+  EXPECT_EQ(names, (std::set<std::string_view>{"full", "streaming_llm", "snapkv", "h2o", "tova", "knorm", "keydiff",
+                                               "expected_attention", "random"}));
   EXPECT_EQ(names.size(), selector_registry().size());
 }
 
