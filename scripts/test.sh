@@ -6,9 +6,10 @@
 source "$(dirname "$0")/common.sh"
 
 model=$(scripts/fetch_model.sh)
+gemma=$(scripts/fetch_model.sh gemma3)
 shared=""
 [ -d ../shared/reference ] && shared=$(cd ../shared && pwd)
 RIPPLEKV_TARGETS=all scripts/build.sh -DRIPPLEKV_TESTS=ON -DRIPPLEKV_WERROR=ON "-DRIPPLEKV_MODEL=$model" \
-  "-DRIPPLEKV_SHARED_DIR=${RIPPLEKV_SHARED_DIR:-$shared}"
+  "-DRIPPLEKV_GEMMA_MODEL=$gemma" "-DRIPPLEKV_SHARED_DIR=${RIPPLEKV_SHARED_DIR:-$shared}"
 step "testing"
 ctest --test-dir "$RIPPLEKV_BUILD_DIR" --output-on-failure -j "$(nproc)" "$@"

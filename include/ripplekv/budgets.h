@@ -24,7 +24,7 @@ struct Budgets {
   std::string selector = "snapkv";
   SelectorOptions selector_options;
   int rows_floor_extra = 8;         // floor = protected rows of the selector + this
-  AllocationWeights weights;        // [n_layer]
+  AllocationWeights weights;        // [n_layer]; 0 where a sliding window is kept
   std::vector<KvFormat> kv_format;  // [n_layer]
   std::string settings;      // JSON object text: the allocator's own settings (r, gamma, transform, beta), for people
   std::string profile_hash;  // of the profile it was made from; empty if none

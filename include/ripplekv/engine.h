@@ -30,13 +30,15 @@ class TensorArena;  // src/cache/tensor_arena.h
 struct CachePlan {
   int64_t n_prompt = 0;
   std::vector<int64_t> rows;     // [n_layer] after prefill
+  std::vector<int64_t> windows;  // [n_layer] ModelConfig::windows: those layers keep their window, whatever the budget
   int64_t rows_floor = 1;        // no layer is compressed below this later (decode-time budget)
   int64_t decode_slack = 0;      // rows a layer may outgrow its budget by while decoding; 0: it grows without end
   std::vector<KvFormat> format;  // [n_layer]
   std::string selector;
   SelectorOptions selector_options;
-  int64_t total_rows() const;
-  bool keeps_all() const;  // no layer is compressed
+  int64_t window_of(int il) const { return windows.empty() ? 0 : windows[static_cast<size_t>(il)]; }
+  int64_t total_rows() const;  // of the layers that share the budget
+  bool keeps_all() const;      // none of these is compressed
   // Most rows of layer il once n_decode tokens have followed the prompt.
   int64_t rows_after(int il, int64_t n_decode) const;
 };
@@ -44,13 +46,13 @@ struct CachePlan {
 // Rows for a prompt of n_prompt tokens. A budget of bytes counts K, V and index bytes of the kv formats given.
 // Errors: of another model's layer count; too small (names the smallest that fits); selector options out of range.
 Result<CachePlan> plan_cache(const Budgets& budgets, const ModelConfig& config, int64_t n_prompt);
-// Its rows alone, where the model's shape is not at hand. REQUIRES: the budget is not in bytes.
+// Its rows alone, [n_layer], where the model's shape is not at hand. REQUIRES: the budget is not in bytes.
 Result<std::vector<int64_t>> plan_rows(const Budgets& budgets, int64_t n_prompt);
 // The full cache.
 CachePlan plan_full(const ModelConfig& config, int64_t n_prompt, const KvFormat& format);
 
-// What a plan must be before forecast_memory() and prefill: rows 1 to n_prompt and a kv format that fits the head size
-// for every layer, a selector that exists. Plans of plan_cache() are.
+// What a plan must be before forecast_memory() and prefill: rows 1 to n_prompt (sliding layers: their window) and a kv
+// format that fits the head size for every layer, a selector that exists. Plans of plan_cache() are.
 Status check_plan(const CachePlan& plan, const ModelConfig& config);
 
 // Bytes, before the run. KV figures are allocations (payload, scales, page ends), without index bytes.
@@ -59,7 +61,7 @@ struct MemoryForecast {
   int64_t kv_after_prefill = 0;
   int64_t kv_peak = 0;    // in prefill: compressed layers + one full layer
   int64_t kv_decode = 0;  // never exceeded while the n_decode tokens follow: all layers grown, one of them moved
-  int64_t kv_full = 0;    // of an uncompressed cache of the prompt
+  int64_t kv_full = 0;    // of an uncompressed cache of the prompt; sliding layers hold their window there too
   int64_t scratch = 0;    // activations of the prompt and the query windows
 };
 // n_decode: tokens that will follow the prompt; LayerCache::kManyRows: nobody knows, and kv_decode counts them only as
@@ -155,6 +157,7 @@ class Engine {
   Engine();
   Status check_memory(const CachePlan& plan, const MemoryForecast& forecast, int64_t n_decode) const;
   Status start_decode_window(Sequence& sequence) const;
+  Status slide_windows(Sequence& sequence);
   Status compress_outgrown(Sequence& sequence);
 
   std::shared_ptr<const Model> model_;

@@ -48,7 +48,14 @@ struct ModelConfig {
   int64_t n_ctx = 0;  // positions a sequence may have: ModelOptions::n_ctx, or n_ctx_train
   float norm_rms_eps = 0;
   float attention_scale = 0;
+  float embedding_scale = 1;  // of the token embeddings, before the first layer
   RopeConfig rope;
+  // Layers with a sliding window see the rows of their last so many positions, their own included, and rotate by
+  // rope_sliding. [n_layer], 0: the layer sees all; empty: all layers do.
+  std::vector<int64_t> windows;
+  RopeConfig rope_sliding;
+  int64_t window_of(int il) const { return windows.empty() ? 0 : windows[static_cast<size_t>(il)]; }
+  const RopeConfig& rope_of(int il) const { return window_of(il) > 0 ? rope_sliding : rope; }
   LayerShape layer_shape() const { return {head_dim, n_head_kv}; }
 };
 

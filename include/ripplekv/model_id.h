@@ -5,7 +5,9 @@
 // That the two agree is checked by check_model() (budgets.h).
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 namespace ripplekv {
 
@@ -14,6 +16,20 @@ struct ModelId {
   std::string name;         // general.name, or the file's name: for messages only
   std::string architecture;
   int n_layer = 0;
+  // Layers that see their last sliding_window rows only, ascending. They keep these and are outside every budget.
+  std::vector<int> sliding_layers;
+  int64_t sliding_window = 0;  // 0: no such layers
+
+  // The other layers, ascending: what a budget is shared among.
+  std::vector<int> compressible_layers() const {
+    std::vector<int> layers;
+    size_t next = 0;
+    for (int il = 0; il < n_layer; ++il) {
+      const bool slides = next < sliding_layers.size() && sliding_layers[next] == il;
+      slides ? void(++next) : layers.push_back(il);
+    }
+    return layers;
+  }
 };
 
 }  // namespace ripplekv

@@ -42,8 +42,8 @@ struct ProfileSample {
   std::string content_hash;  // of its token ids: resuming checks it
   int64_t n_prompt = 0;
   int n_answer = 0;                              // tokens the KL is averaged over
-  std::vector<std::vector<double>> sensitivity;  // [n_repeat][n_layer]
-  std::vector<std::vector<double>> damage;       // [curve_fractions][n_layer]
+  std::vector<std::vector<double>> sensitivity;  // [n_repeat][n_layer]; layers with a sliding window: 0, not measured
+  std::vector<std::vector<double>> damage;       // [curve_fractions][n_layer]; likewise
 };
 
 struct Profile {

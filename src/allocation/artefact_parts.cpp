@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -21,10 +22,15 @@ constexpr int kIntMin = std::numeric_limits<int>::min();  // sign and parity are
 }  // namespace
 
 nlohmann::ordered_json to_json(const ModelId& model) {
-  return {{"fingerprint", model.fingerprint},
-          {"name", model.name},
-          {"architecture", model.architecture},
-          {"n_layer", model.n_layer}};
+  nlohmann::ordered_json json = {{"fingerprint", model.fingerprint},
+                                 {"name", model.name},
+                                 {"architecture", model.architecture},
+                                 {"n_layer", model.n_layer}};
+  if (!model.sliding_layers.empty()) {
+    json["sliding_window"] = model.sliding_window;
+    json["sliding_layers"] = model.sliding_layers;
+  }
+  return json;
 }
 
 nlohmann::ordered_json to_json(const SelectorOptions& options) {
@@ -44,6 +50,18 @@ Result<ModelId> read_model_id(const JsonObject& parent) {
   RKV_ASSIGN_OR_RETURN(model.name, object.text("name"));
   RKV_ASSIGN_OR_RETURN(model.architecture, object.text("architecture"));
   RKV_ASSIGN_OR_RETURN(model.n_layer, object.small_integer("n_layer", 1, kLayersMax));
+  if (!object.has("sliding_layers") && !object.has("sliding_window")) return model;
+  RKV_ASSIGN_OR_RETURN(model.sliding_window, object.integer("sliding_window", 1, std::numeric_limits<int32_t>::max()));
+  RKV_ASSIGN_OR_RETURN(const std::vector<double> layers, object.numbers("sliding_layers"));
+  for (double layer : layers) {
+    const int least = model.sliding_layers.empty() ? 0 : model.sliding_layers.back() + 1;
+    if (!(layer >= least && layer < model.n_layer) || layer != std::floor(layer)) {
+      return object.error("sliding_layers",
+                          fmt::format("got layer {}, expected ascending ones of {}", layer, model.n_layer));
+    }
+    model.sliding_layers.push_back(static_cast<int>(layer));
+  }
+  if (layers.empty()) return object.error("sliding_layers", "got none, expected at least one beside sliding_window");
   return model;
 }
 
@@ -82,6 +100,10 @@ Status check_model_id(const ModelId& model) {
   }
   if (model.n_layer < 1 || model.n_layer > kLayersMax) {
     return bad_key("model.n_layer", fmt::format("got {}, expected 1 to {}", model.n_layer, kLayersMax));
+  }
+  if (model.sliding_layers.empty() != (model.sliding_window == 0) || model.sliding_window < 0) {
+    return bad_key("model.sliding_window", fmt::format("got {} for {} layers, expected both or neither",
+                                                       model.sliding_window, model.sliding_layers.size()));
   }
   return ok_status();
 }

@@ -185,7 +185,10 @@ Status write_budgets(const Budgets& budgets, const std::string& path) {
 }
 
 Status check_model(const ModelId& artefact, const ModelId& model, std::string_view what) {
-  if (artefact.fingerprint == model.fingerprint && artefact.n_layer == model.n_layer) return ok_status();
+  if (artefact.fingerprint == model.fingerprint && artefact.n_layer == model.n_layer &&
+      artefact.sliding_layers == model.sliding_layers && artefact.sliding_window == model.sliding_window) {
+    return ok_status();
+  }
   return mismatch(fmt::format("{}: made for model {}, expected model {}", what, describe(artefact), describe(model)));
 }
 

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "base/text.h"
 #include "cli/commands.h"
@@ -56,12 +55,15 @@ Status cmd_allocate(const AllocateArgs& args) {
   } else {
     RKV_ASSIGN_OR_RETURN(rows, plan_rows(budgets, args.n_prompt));
   }
-  const int64_t total = std::accumulate(rows.begin(), rows.end(), int64_t{0});
+  const std::vector<int> sharing = subject.id.compressible_layers();
+  int64_t total = 0;  // of the layers that share the budget
+  for (int il : sharing) total += rows[static_cast<size_t>(il)];
   if (!args.output_file.empty()) {
     RKV_RETURN_IF_ERROR(prepare_output(args.output_file));
     RKV_RETURN_IF_ERROR(write_budgets(budgets, args.output_file));
   }
-  const double kept = static_cast<double>(total) / static_cast<double>(args.n_prompt * subject.id.n_layer);
+  const double kept =
+      static_cast<double>(total) / static_cast<double>(args.n_prompt * static_cast<int64_t>(sharing.size()));
   if (args.output.json) {
     const nlohmann::ordered_json json = {{"allocator", budgets.allocator},
                                          {"kv_budget", budgets.budget.to_string()},
@@ -76,9 +78,11 @@ Status cmd_allocate(const AllocateArgs& args) {
   const int64_t top = *std::max_element(rows.begin(), rows.end());
   fmt::print("{:>5}  {:>8}  {:>7}\n", "layer", "rows", "kept");
   for (size_t il = 0; il < rows.size(); ++il) {
-    fmt::print("{:>5}  {:>8}  {:>6.1f}%  {}\n", il, rows[il],
-               100.0 * static_cast<double>(rows[il]) / static_cast<double>(args.n_prompt),
-               std::string(static_cast<size_t>(40 * rows[il] / top), '#'));
+    const bool slides = !std::binary_search(sharing.begin(), sharing.end(), static_cast<int>(il));
+    fmt::print(
+        "{:>5}  {:>8}  {:>6.1f}%  {}\n", il, rows[il],
+        100.0 * static_cast<double>(rows[il]) / static_cast<double>(args.n_prompt),
+        slides ? "sliding window, outside the budget" : std::string(static_cast<size_t>(40 * rows[il] / top), '#'));
   }
   fmt::print("{:>5}  {:>8}  {:>6.1f}%  of a prompt of {} tokens, {} with budget {}\n", "all", total, 100.0 * kept,
              args.n_prompt, budgets.allocator, budgets.budget.to_string());

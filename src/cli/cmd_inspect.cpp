@@ -19,7 +19,9 @@ Status cmd_inspect(const InspectArgs& args) {
   RKV_ASSIGN_OR_RETURN(const std::string path, model_path_or_default(args.model));
   RKV_ASSIGN_OR_RETURN(const auto model, Model::load(path));
   const ModelConfig& c = model->config();
-  const int64_t per_token = bytes_per_row(c.layer_shape(), {}) * c.n_layer;
+  const auto n_sliding = static_cast<int64_t>(model->id().sliding_layers.size());
+  const int64_t per_token = bytes_per_row(c.layer_shape(), {}) * (c.n_layer - n_sliding);
+  const int64_t sliding = bytes_per_row(c.layer_shape(), {}) * n_sliding * model->id().sliding_window;
   RKV_ASSIGN_OR_RETURN(const auto profile, find_profile("", model->id()));
   if (args.output.json) {
     const nlohmann::ordered_json json = {{"path", path},
@@ -37,6 +39,8 @@ Status cmd_inspect(const InspectArgs& args) {
                                          {"n_vocab", c.n_vocab},
                                          {"n_ctx_train", c.n_ctx_train},
                                          {"rope_freq_base", c.rope.freq_base},
+                                         {"sliding_layers", model->id().sliding_layers},
+                                         {"sliding_window", model->id().sliding_window},
                                          {"kv_bytes_per_token_f16", per_token},
                                          {"has_chat_template", !model->vocab().chat_template().empty()},
                                          {"has_profile", profile.has_value()}};
@@ -52,8 +56,12 @@ Status cmd_inspect(const InspectArgs& args) {
   fmt::print("heads         {} query heads, {} KV heads of {} values\n", c.n_head, c.n_head_kv, c.head_dim);
   fmt::print("vocabulary    {} tokens{}\n", c.n_vocab, model->vocab().chat_template().empty() ? "" : ", chat template");
   fmt::print("context       {} tokens as trained, RoPE base {:g}\n", c.n_ctx_train, c.rope.freq_base);
+  if (n_sliding > 0) {
+    fmt::print("windows       {} layers see their last {} tokens and keep no more: {} in f16, outside every budget\n",
+               n_sliding, model->id().sliding_window, human_bytes(sliding));
+  }
   fmt::print("KV cache      {} per token in f16; {} at {} tokens\n", human_bytes(per_token),
-             human_bytes(per_token * c.n_ctx_train), c.n_ctx_train);
+             human_bytes(per_token * c.n_ctx_train + sliding), c.n_ctx_train);
   fmt::print("profile       {}\n", profile
                                        ? fmt::format("{} of {} samples, {}", profile->samples.size(),
                                                      profile->n_sample_planned, profile_path(model->id().fingerprint))

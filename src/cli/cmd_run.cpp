@@ -166,8 +166,10 @@ Status cmd_run(const RunArgs& args) {
   const int64_t held = bytes.payload + bytes.scales + bytes.index;
   const int64_t allocated = bytes.total();
   int64_t full = 0;
-  for (const KvFormat& format : plan.format) {
-    full += sequence.cache.n_pos() *
+  for (int il = 0; il < model->config().n_layer; ++il) {
+    const KvFormat& format = plan.format[static_cast<size_t>(il)];
+    const int64_t window = plan.window_of(il);
+    full += (window > 0 ? std::min(window, sequence.cache.n_pos()) : sequence.cache.n_pos()) *
             (bytes_per_row(model->config().layer_shape(), format) - index_bytes_per_row(model->config().layer_shape()) +
              static_cast<int64_t>(sizeof(int32_t)));
   }

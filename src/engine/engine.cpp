@@ -30,6 +30,13 @@ Status check_ids(std::span<const int32_t> tokens, int n_vocab, std::string_view 
   return ok_status();
 }
 
+// What a layer with a sliding window keeps: its last n rows.
+KeepList last_rows(const LayerCache& layer, int64_t n) {
+  std::vector<int32_t> rows(static_cast<size_t>(n));
+  std::iota(rows.begin(), rows.end(), static_cast<int32_t>(layer.n_rows() - n));
+  return KeepList(static_cast<size_t>(layer.shape().n_head_kv), rows);
+}
+
 }  // namespace
 
 // Queries of the last decoded tokens: slots [0, n_filled) of every layer's tensor, 2 W long; when it is full the last W
@@ -100,7 +107,9 @@ Result<Sequence> Engine::prefill(std::span<const int32_t> tokens, const CachePla
     const int64_t rows = plan.rows[static_cast<size_t>(il)];
     const bool compress = rows < layer.n_rows();
     KeepList keep;
-    if (compress) {
+    if (compress && plan.window_of(il) > 0) {
+      keep = last_rows(layer, rows);
+    } else if (compress) {
       keep = prune(selector->score(taps), taps.n_rows, taps.n_head_kv, rows, selector->protected_rows());
     }
     const int64_t beside = compress && !layer.compacts_in_place() ? forecast.layers[static_cast<size_t>(il)] : 0;
@@ -173,6 +182,7 @@ Status Engine::decode(std::span<const DecodeStep> steps) {
     if (sequence.n_decode_left < LayerCache::kManyRows) --sequence.n_decode_left;
     sequence.logits.assign(logits.begin() + static_cast<std::ptrdiff_t>(i * n_vocab),
                            logits.begin() + static_cast<std::ptrdiff_t>((i + 1) * n_vocab));
+    RKV_RETURN_IF_ERROR(slide_windows(sequence));
     if (sequence.decode_window) RKV_RETURN_IF_ERROR(compress_outgrown(sequence));
   }
   return ok_status();
@@ -193,11 +203,23 @@ Status Engine::start_decode_window(Sequence& sequence) const {
   return ok_status();
 }
 
+Status Engine::slide_windows(Sequence& sequence) {
+  for (int il = 0; il < model_->config().n_layer; ++il) {
+    const int64_t window = sequence.plan.window_of(il);
+    LayerCache& layer = sequence.cache.layer(il);
+    // The row that made it too many is the last; room for it was in the plan.
+    if (window == 0 || layer.n_rows() < sequence.plan.rows_after(il, LayerCache::kManyRows)) continue;
+    RKV_RETURN_IF_ERROR(layer.compact(last_rows(layer, window)));
+  }
+  return ok_status();
+}
+
 Status Engine::compress_outgrown(Sequence& sequence) {
   const ModelConfig& config = model_->config();
   Sequence::DecodeWindow& window = *sequence.decode_window;
   if (window.queries) ++window.n_filled;
   for (int il = 0; il < config.n_layer; ++il) {
+    if (sequence.plan.window_of(il) > 0) continue;
     LayerCache& layer = sequence.cache.layer(il);
     const int64_t rows = std::max(sequence.plan.rows[static_cast<size_t>(il)], sequence.plan.rows_floor);
     if (layer.n_rows() <= rows + sequence.plan.decode_slack) continue;

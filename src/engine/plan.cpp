@@ -27,38 +27,94 @@ int64_t allocation(const LayerShape& shape, const KvFormat& format, int64_t rows
 // What an allocation may differ from its forecast where a device aligns otherwise than the host: a page.
 int64_t slack() { return host_allocation(std::array{int64_t{1}}); }
 
+// Rows a sliding layer may hold over its window before the oldest are dropped: at every token would move all of them.
+constexpr int64_t kWindowSlack = LayerCache::kGrowRows;
+
 int64_t bytes_of(const std::vector<int64_t>& rows, const LayerShape& shape, const std::vector<KvFormat>& format) {
   int64_t bytes = 0;
   for (size_t il = 0; il < rows.size(); ++il) bytes += rows[il] * bytes_per_row(shape, format[il]);
   return bytes;
 }
 
-// The largest B whose rows cost no more than a budget of bytes. Needed where formats differ: total_rows() prices all
-// rows at the mean, but the layers with more rows may have the dearer format. REQUIRES: `floor` rows each are within.
-Result<std::vector<int64_t>> rows_within_bytes(const Budgets& budgets, const LayerShape& shape, int64_t floor,
-                                               int64_t n_prompt) {
-  const auto n_layer = static_cast<int64_t>(budgets.kv_format.size());
-  int64_t within = floor * n_layer;
-  int64_t beyond = n_prompt * n_layer + 1;
-  while (beyond - within > 1) {
-    const int64_t middle = within + (beyond - within) / 2;
-    RKV_ASSIGN_OR_RETURN(const auto rows, rows_for(budgets.weights, middle, floor, n_prompt));
-    const auto bytes = static_cast<double>(bytes_of(rows, shape, budgets.kv_format));
-    (bytes <= budgets.budget.value ? within : beyond) = middle;
-  }
-  return rows_for(budgets.weights, within, floor, n_prompt);
+int64_t floor_of(const Budgets& budgets, const Selector& selector) {
+  return selector.protected_rows().count() + budgets.rows_floor_extra;
 }
+
+// What the layers that share the budget are given, of a model whose other layers keep their window.
+class Sharing {
+ public:
+  Sharing(const Budgets& budgets, int64_t n_prompt)
+      : budgets_(budgets), n_prompt_(n_prompt), layers_(budgets.model.compressible_layers()) {
+    weights_.base_rows = budgets.weights.base_rows;
+    for (int il : layers_) weights_.weights.push_back(budgets.weights.weights[static_cast<size_t>(il)]);
+  }
+
+  bool nobody() const { return layers_.empty(); }
+  // Of the values of all layers.
+  template <class T>
+  std::vector<T> of_sharing(const std::vector<T>& all) const {
+    std::vector<T> values;
+    for (int il : layers_) values.push_back(all[static_cast<size_t>(il)]);
+    return values;
+  }
+  std::vector<int64_t> window_rows() const {
+    std::vector<int64_t> rows(budgets_.weights.weights.size(), std::min(budgets_.model.sliding_window, n_prompt_));
+    for (int il : layers_) rows[static_cast<size_t>(il)] = 0;
+    return rows;
+  }
+  // Rows of all layers: a budget shared, the others' windows.
+  Result<std::vector<int64_t>> rows(const KvBudget& budget, int64_t floor, double row_bytes_mean) const {
+    const int64_t total = total_rows(budget, n_prompt_, static_cast<int>(layers_.size()), row_bytes_mean);
+    return rows_of_total(total, floor);
+  }
+  Result<std::vector<int64_t>> rows_of_total(int64_t total, int64_t floor) const {
+    RKV_ASSIGN_OR_RETURN(const auto shared, rows_for(weights_, total, floor, n_prompt_));
+    std::vector<int64_t> rows = window_rows();
+    for (size_t i = 0; i < layers_.size(); ++i) rows[static_cast<size_t>(layers_[i])] = shared[i];
+    return rows;
+  }
+  // The largest B whose rows cost no more than a budget of bytes. Needed where formats differ: total_rows() prices all
+  // rows at the mean, but the layers with more rows may have the dearer format. REQUIRES: `floor` rows each are within.
+  Result<std::vector<int64_t>> rows_within_bytes(const LayerShape& shape, int64_t floor) const {
+    const auto n_layer = static_cast<int64_t>(layers_.size());
+    int64_t within = floor * n_layer;
+    int64_t beyond = n_prompt_ * n_layer + 1;
+    while (beyond - within > 1) {
+      const int64_t middle = within + (beyond - within) / 2;
+      RKV_ASSIGN_OR_RETURN(const auto rows, rows_of_total(middle, floor));
+      const auto bytes = static_cast<double>(bytes_of(rows, shape, budgets_.kv_format));
+      (bytes <= budgets_.budget.value ? within : beyond) = middle;
+    }
+    return rows_of_total(within, floor);
+  }
+
+ private:
+  const Budgets& budgets_;
+  int64_t n_prompt_;
+  std::vector<int> layers_;
+  AllocationWeights weights_;
+};
 
 }  // namespace
 
-int64_t CachePlan::total_rows() const { return std::accumulate(rows.begin(), rows.end(), int64_t{0}); }
+int64_t CachePlan::total_rows() const {
+  int64_t total = 0;
+  for (size_t il = 0; il < rows.size(); ++il) {
+    if (window_of(static_cast<int>(il)) == 0) total += rows[il];
+  }
+  return total;
+}
 
 bool CachePlan::keeps_all() const {
-  return std::all_of(rows.begin(), rows.end(), [&](int64_t r) { return r == n_prompt; });
+  for (size_t il = 0; il < rows.size(); ++il) {
+    if (window_of(static_cast<int>(il)) == 0 && rows[il] != n_prompt) return false;
+  }
+  return true;
 }
 
 int64_t CachePlan::rows_after(int il, int64_t n_decode) const {
   const int64_t kept = rows[static_cast<size_t>(il)];
+  if (window_of(il) > 0) return std::min(kept + n_decode, window_of(il) + kWindowSlack);
   if (decode_slack == 0) return kept + n_decode;
   // The row that is one too many is there before the layer is compressed.
   return std::min(kept + n_decode, std::max(kept, rows_floor) + decode_slack + 1);
@@ -69,10 +125,16 @@ Status check_plan(const CachePlan& plan, const ModelConfig& config) {
   if (plan.rows.size() != n_layer || plan.format.size() != n_layer) {
     return mismatch(fmt::format("cache plan: made for {} layers, the model has {}", plan.rows.size(), n_layer));
   }
+  if (plan.windows != config.windows) return mismatch("cache plan: made for a model with other sliding windows");
   for (size_t il = 0; il < n_layer; ++il) {
     if (plan.rows[il] < 1 || plan.rows[il] > plan.n_prompt) {
       return invalid_argument(
           fmt::format("cache plan: layer {} is to keep {} rows, expected 1 to {}", il, plan.rows[il], plan.n_prompt));
+    }
+    const int64_t window = plan.window_of(static_cast<int>(il));
+    if (window > 0 && plan.rows[il] != std::min(window, plan.n_prompt)) {
+      return invalid_argument(fmt::format("cache plan: layer {} is to keep {} rows, expected its window of {}", il,
+                                          plan.rows[il], std::min(window, plan.n_prompt)));
     }
     RKV_RETURN_IF_ERROR(check_kv_format(plan.format[il], config.head_dim));
   }
@@ -82,32 +144,23 @@ Status check_plan(const CachePlan& plan, const ModelConfig& config) {
 CachePlan plan_full(const ModelConfig& config, int64_t n_prompt, const KvFormat& format) {
   CachePlan plan;
   plan.n_prompt = n_prompt;
-  plan.rows.assign(static_cast<size_t>(config.n_layer), n_prompt);
+  plan.windows = config.windows;
+  for (int il = 0; il < config.n_layer; ++il) {
+    plan.rows.push_back(plan.window_of(il) > 0 ? std::min(plan.window_of(il), n_prompt) : n_prompt);
+  }
   plan.format.assign(static_cast<size_t>(config.n_layer), format);
   plan.selector = "full";
   return plan;
 }
 
-namespace {
-
-int64_t floor_of(const Budgets& budgets, const Selector& selector) {
-  return selector.protected_rows().count() + budgets.rows_floor_extra;
-}
-
-Result<std::vector<int64_t>> rows_at(const Budgets& budgets, int64_t n_prompt, double row_bytes_mean) {
-  RKV_ASSIGN_OR_RETURN(const auto selector, make_selector(budgets.selector, budgets.selector_options));
-  const int64_t total =
-      total_rows(budgets.budget, n_prompt, static_cast<int>(budgets.weights.weights.size()), row_bytes_mean);
-  auto rows = rows_for(budgets.weights, total, floor_of(budgets, *selector), n_prompt);
-  if (!rows.ok()) return rows.status().with_context(fmt::format("--kv-budget {}", budgets.budget.to_string()));
-  return rows;
-}
-
-}  // namespace
-
 Result<std::vector<int64_t>> plan_rows(const Budgets& budgets, int64_t n_prompt) {
   RKV_CHECK(budgets.budget.kind != KvBudget::Kind::kBytes);
-  return rows_at(budgets, n_prompt, /*row_bytes_mean=*/1);
+  const Sharing sharing(budgets, n_prompt);
+  if (sharing.nobody()) return sharing.window_rows();
+  RKV_ASSIGN_OR_RETURN(const auto selector, make_selector(budgets.selector, budgets.selector_options));
+  auto rows = sharing.rows(budgets.budget, floor_of(budgets, *selector), /*row_bytes_mean=*/1);
+  if (!rows.ok()) return rows.status().with_context(fmt::format("--kv-budget {}", budgets.budget.to_string()));
+  return rows;
 }
 
 Result<CachePlan> plan_cache(const Budgets& budgets, const ModelConfig& config, int64_t n_prompt) {
@@ -118,22 +171,39 @@ Result<CachePlan> plan_cache(const Budgets& budgets, const ModelConfig& config, 
   }
   for (const KvFormat& format : budgets.kv_format) RKV_RETURN_IF_ERROR(check_kv_format(format, config.head_dim));
   const LayerShape shape = config.layer_shape();
-  const std::vector<int64_t> one_row(n_layer, 1);
   CachePlan plan;
   plan.n_prompt = n_prompt;
+  plan.windows = config.windows;
   plan.format = budgets.kv_format;
   plan.selector = budgets.selector;
   plan.selector_options = budgets.selector_options;
   RKV_ASSIGN_OR_RETURN(const auto selector, make_selector(budgets.selector, budgets.selector_options));
   plan.rows_floor = floor_of(budgets, *selector);
-  RKV_ASSIGN_OR_RETURN(plan.rows, rows_at(budgets, n_prompt,
-                                          static_cast<double>(bytes_of(one_row, shape, budgets.kv_format)) /
-                                              static_cast<double>(n_layer)));
-  const bool mixed =
-      std::adjacent_find(plan.format.begin(), plan.format.end(), std::not_equal_to<>()) != plan.format.end();
-  if (!mixed || budgets.budget.kind != KvBudget::Kind::kBytes) return plan;
-  if (n_prompt > plan.rows_floor) {
-    RKV_ASSIGN_OR_RETURN(plan.rows, rows_within_bytes(budgets, shape, plan.rows_floor, n_prompt));
+  const Sharing sharing(budgets, n_prompt);
+  if (sharing.nobody()) {
+    plan.rows = sharing.window_rows();
+    return plan;
+  }
+  const std::vector<KvFormat> formats = sharing.of_sharing(plan.format);
+  const std::vector<int64_t> one_row(formats.size(), 1);
+  const double row_bytes_mean =
+      static_cast<double>(bytes_of(one_row, shape, formats)) / static_cast<double>(formats.size());
+  KvBudget budget = budgets.budget;
+  if (budget.kind == KvBudget::Kind::kBytes) {
+    // Bytes are the whole cache's: what windows take is not there to be shared.
+    const auto windows = static_cast<double>(bytes_of(sharing.window_rows(), shape, plan.format));
+    if (budget.value <= windows) {
+      return invalid_argument(fmt::format("--kv-budget {}: the sliding layers alone take {}, expected more",
+                                          budget.to_string(), human_bytes(static_cast<int64_t>(windows))));
+    }
+    budget.value -= windows;
+  }
+  auto rows = sharing.rows(budget, plan.rows_floor, row_bytes_mean);
+  if (!rows.ok()) return rows.status().with_context(fmt::format("--kv-budget {}", budgets.budget.to_string()));
+  plan.rows = std::move(*rows);
+  const bool mixed = std::adjacent_find(formats.begin(), formats.end(), std::not_equal_to<>()) != formats.end();
+  if (mixed && budget.kind == KvBudget::Kind::kBytes && n_prompt > plan.rows_floor) {
+    RKV_ASSIGN_OR_RETURN(plan.rows, sharing.rows_within_bytes(shape, plan.rows_floor));
   }
   return plan;
 }
@@ -150,17 +220,18 @@ MemoryForecast forecast_memory(const CachePlan& plan, const ModelConfig& config,
     const bool compressed = plan.rows[il] < plan.n_prompt;
     const int64_t grown = allocation(shape, plan.format[il], plan.rows_after(static_cast<int>(il), n_decode));
     // A layer that keeps all is never moved; one that is compressed is full for a moment.
-    const int64_t kept = roomy ? grown : allocation(shape, plan.format[il], plan.rows[il]);
+    const bool slides = plan.window_of(static_cast<int>(il)) > 0;
+    const int64_t kept = roomy && !slides ? grown : allocation(shape, plan.format[il], plan.rows[il]);
     forecast.kv_decode += grown;
     // After every compression a layer is exactly as large as its rows and grows anew.
-    const bool moves = grown > kept || (plan.decode_slack > 0 && n_decode > plan.decode_slack);
+    const bool moves = grown > kept || ((plan.decode_slack > 0 || slides) && n_decode > 0);
     if (moves) largest_moved = std::max(largest_moved, grown);
     const int64_t during =
         compressed ? allocation(shape, plan.format[il], plan.n_prompt) + (in_place ? 0 : kept) : kept;
     forecast.kv_peak = std::max(forecast.kv_peak, forecast.kv_after_prefill + during);
     forecast.kv_after_prefill += kept;
     forecast.layers.push_back(kept);
-    forecast.kv_full += allocation(shape, plan.format[il], plan.n_prompt);
+    forecast.kv_full += slides ? kept : allocation(shape, plan.format[il], plan.n_prompt);
   }
   forecast.kv_decode += largest_moved;
   const auto selector = std::move(make_selector(plan.selector, plan.selector_options)).value();

@@ -48,11 +48,12 @@ Result<Trace> trace_prompt(Engine& engine, std::span<const int32_t> ids, std::sp
   request.on_layer = [&](int il, LayerCache& layer, const LayerTaps& taps) -> Status {
     const int64_t rows = plan.rows[static_cast<size_t>(il)];
     KeepList keep;
-    if (rows < layer.n_rows()) {
+    if (rows < layer.n_rows() && plan.window_of(il) == 0) {
       keep = prune(selector->score(taps), taps.n_rows, taps.n_head_kv, rows, selector->protected_rows());
     } else {
-      keep.assign(static_cast<size_t>(taps.n_head_kv), std::vector<int32_t>(static_cast<size_t>(layer.n_rows())));
-      for (auto& head : keep) std::iota(head.begin(), head.end(), 0);
+      // All of them, or the window.
+      keep.assign(static_cast<size_t>(taps.n_head_kv), std::vector<int32_t>(static_cast<size_t>(rows)));
+      for (auto& head : keep) std::iota(head.begin(), head.end(), static_cast<int32_t>(layer.n_rows() - rows));
     }
     RKV_ASSIGN_OR_RETURN(LayerCache kept, layer.gather(keep));
     trace.receipt.lines.push_back(

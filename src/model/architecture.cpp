@@ -108,7 +108,7 @@ Status read_rope(const GgufFile& file, const std::string& prefix, ModelConfig& c
 }  // namespace
 
 std::span<const Architecture* const> architecture_registry() {
-  static constexpr std::array kRegistry = {&kArchLlama, &kArchPhi3, &kArchQwen2, &kArchQwen3};
+  static constexpr std::array kRegistry = {&kArchGemma3, &kArchLlama, &kArchPhi3, &kArchQwen2, &kArchQwen3};
   return kRegistry;
 }
 

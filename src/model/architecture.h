@@ -55,6 +55,7 @@ ggml_tensor* bind_long_rope(WeightBinder& binder, const ModelConfig& config);
 // "blk.<il>.<suffix>"
 std::string layer_tensor(int il, std::string_view suffix);
 
+extern const Architecture kArchGemma3;
 extern const Architecture kArchLlama;
 extern const Architecture kArchPhi3;
 extern const Architecture kArchQwen2;

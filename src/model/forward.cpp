@@ -139,6 +139,7 @@ Status Forward::run(const ForwardBatch& batch) {
       ids = ggml_new_tensor_1d(context, GGML_TYPE_I32, n_tokens);
       ggml_set_input(ids);
       x = ggml_get_rows(context, weights.token_embd, ids);
+      if (config.embedding_scale != 1.0F) x = ggml_scale(context, x, config.embedding_scale);
     }
     for (int il = batch.layer_begin; il < batch.layer_end; ++il) {
       if (!batch.layer_inputs.empty()) {

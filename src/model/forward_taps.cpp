@@ -129,13 +129,13 @@ Result<std::vector<float>> Forward::future_attention(int il, const LayerCache& c
     for (ggml_tensor* input : {past, coming, units, all}) ggml_set_input(input);
 
     // The mean rotation, from what it does to the unit vectors.
-    ggml_tensor* rotated = rotate(context, units, coming, config.rope, factors);  // [out, in, position]
-    rotated = ggml_cont(context, ggml_permute(context, rotated, 2, 1, 0, 3));     // [position, in, out]
+    ggml_tensor* rotated = rotate(context, units, coming, config.rope_of(il), factors);  // [out, in, position]
+    rotated = ggml_cont(context, ggml_permute(context, rotated, 2, 1, 0, 3));            // [position, in, out]
     ggml_tensor* rotation = ggml_reshape_2d(context, ggml_mean(context, rotated), head_dim, head_dim);  // [in, out]
 
     ggml_tensor* q = ggml_view_3d(context, queries, head_dim, config.n_head, n_window, queries->nb[1], queries->nb[2],
                                   static_cast<size_t>(first_slot) * queries->nb[2]);
-    q = rotate_back(context, q, past, config.rope, factors);
+    q = rotate_back(context, q, past, config.rope_of(il), factors);
     q = ggml_cont(context, ggml_permute(context, q, 1, 2, 0, 3));  // [n_window, head_dim, n_head]
     ggml_tensor* mean = ggml_mean(context, q);                     // [1, head_dim, n_head]
     q = ggml_sub(context, q, mean);

@@ -7,6 +7,7 @@
 #include <ggml-backend.h>
 #include <ggml.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace ripplekv {
@@ -102,10 +103,15 @@ ggml_tensor* LayerGraph::swiglu(ggml_tensor* x, const LayerWeights& w) {
   return linear(gated, w.ffn_down);
 }
 
-ggml_tensor* LayerGraph::mask(size_t segment, int64_t n_past) {
+// Shazeer 2020 as well, with the tanh approximation of GELU.
+ggml_tensor* LayerGraph::geglu(ggml_tensor* x, const LayerWeights& w) {
+  return linear(ggml_geglu_split(context_, linear(x, w.ffn_gate), linear(x, w.ffn_up)), w.ffn_down);
+}
+
+ggml_tensor* LayerGraph::mask(size_t segment, int64_t n_past, int64_t window) {
   const int64_t n_tokens = segments_[segment].n_tokens;
-  if (n_tokens == 1) return nullptr;  // every row is before the only query
-  ggml_tensor*& tensor = masks_[{segment, n_past}];
+  if (n_tokens == 1) return nullptr;  // the only query sees every row looked at
+  ggml_tensor*& tensor = masks_[{segment, n_past, window}];
   if (tensor == nullptr) {
     tensor = ggml_new_tensor_2d(context_, GGML_TYPE_F16, n_past + n_tokens, n_tokens);
     ggml_set_input(tensor);
@@ -129,15 +135,19 @@ ggml_tensor* LayerGraph::attention(int il, ggml_tensor* q, ggml_tensor* k, ggml_
     const Segment& segment = segments_[s];
     const LayerCache& cache = segment.cache->layer(il);
     const int64_t n = segment.n_tokens;
-    const int64_t n_kv = cache.n_rows() + n;
-    RKV_CHECK(n_kv <= cache.capacity());
+    RKV_CHECK(cache.n_rows() + n <= cache.capacity());
+    // A layer with a window holds its last rows without a gap: a row's distance is its position's.
+    const int64_t window = config_.window_of(il);
+    const int64_t first_row = window > 0 ? std::max<int64_t>(0, cache.n_rows() + 1 - window) : 0;
+    const int64_t n_past = cache.n_rows() - first_row;
     const auto of_segment = [&](ggml_tensor* x) {  // [head_dim, n, heads] !! permuted !!
       ggml_tensor* view =
           ggml_view_3d(context_, x, x->ne[0], x->ne[1], n, x->nb[1], x->nb[2], static_cast<size_t>(first) * x->nb[2]);
       return ggml_permute(context_, view, 0, 2, 1, 3);
     };
-    const auto rows_held = [&](ggml_tensor* x) {  // [head_dim, n_kv, n_head_kv], strided by the capacity
-      return ggml_view_3d(context_, x, x->ne[0], n_kv, x->ne[2], x->nb[1], x->nb[2], 0);
+    const auto rows_seen = [&](ggml_tensor* x) {  // [head_dim, n_past + n, n_head_kv], strided by the capacity
+      return ggml_view_3d(context_, x, x->ne[0], n_past + n, x->ne[2], x->nb[1], x->nb[2],
+                          static_cast<size_t>(first_row) * x->nb[1]);
     };
     ggml_tensor* index = ggml_view_1d(
         context_, row_index_, n,
@@ -145,8 +155,8 @@ ggml_tensor* LayerGraph::attention(int il, ggml_tensor* q, ggml_tensor* k, ggml_
     // The writes come first in the graph: the attention below reads what they wrote.
     ggml_build_forward_expand(graph_, ggml_set_rows(context_, cache.k(), of_segment(k), index));
     ggml_build_forward_expand(graph_, ggml_set_rows(context_, cache.v(), of_segment(v), index));
-    ggml_tensor* attended = ggml_flash_attn_ext(context_, of_segment(q), rows_held(cache.k()), rows_held(cache.v()),
-                                                mask(s, cache.n_rows()), config_.attention_scale, 0.0F, 0.0F);
+    ggml_tensor* attended = ggml_flash_attn_ext(context_, of_segment(q), rows_seen(cache.k()), rows_seen(cache.v()),
+                                                mask(s, n_past, window), config_.attention_scale, 0.0F, 0.0F);
     ggml_prec_set_acc(attended, GGML_PREC_F32);
     attended = ggml_reshape_2d(context_, attended, int64_t{config_.head_dim} * config_.n_head, n);
     out = out == nullptr ? attended : ggml_concat(context_, out, attended, 1);
@@ -177,11 +187,13 @@ void LayerGraph::set_inputs() const {
   for (const auto& [key, tensor] : masks_) {
     // Attention whose output nobody wants (all but the last token of the last layer) is not in the graph.
     if (tensor->buffer == nullptr) continue;
-    const int64_t n_past = key.second;
+    const auto& [segment, n_past, window] = key;
     const int64_t n_kv = tensor->ne[0];
     values.assign(static_cast<size_t>(ggml_nelements(tensor)), hidden);
     for (int64_t i = 0; i < tensor->ne[1]; ++i) {
-      std::fill_n(values.begin() + i * n_kv, n_past + i + 1, seen);
+      const int64_t end = n_past + i + 1;
+      const int64_t begin = window > 0 ? std::max<int64_t>(0, end - window) : 0;
+      std::fill(values.begin() + i * n_kv + begin, values.begin() + i * n_kv + end, seen);
     }
     ggml_backend_tensor_set(tensor, values.data(), 0, ggml_nbytes(tensor));
   }

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -71,6 +72,7 @@ class LayerGraph {
   // x: [head_dim, n, n_tokens]; factors: F32 [n_rot / 2] or null.
   ggml_tensor* rope(ggml_tensor* x, const RopeConfig& rope, ggml_tensor* factors);
   ggml_tensor* swiglu(ggml_tensor* x, const LayerWeights& w);
+  ggml_tensor* geglu(ggml_tensor* x, const LayerWeights& w);  // gate and up are apart
   // q: F32 [head_dim, n_head, n_tokens]; k, v: F32 [head_dim, n_head_kv, n_tokens] -> F32 [head_dim * n_head,
   // n_tokens].
   ggml_tensor* attention(int il, ggml_tensor* q, ggml_tensor* k, ggml_tensor* v);
@@ -81,7 +83,7 @@ class LayerGraph {
   int64_t n_tokens() const { return n_tokens_; }
 
  private:
-  ggml_tensor* mask(size_t segment, int64_t n_past);
+  ggml_tensor* mask(size_t segment, int64_t n_past, int64_t window);
 
   ggml_context* context_;
   ggml_cgraph* graph_;
@@ -92,9 +94,10 @@ class LayerGraph {
   int layer_begin_;
   int layer_end_;
   int64_t n_tokens_ = 0;
-  ggml_tensor* positions_ = nullptr;                          // I32 [n_tokens]
-  ggml_tensor* row_index_ = nullptr;                          // I64 [n_tokens, layers of the graph]
-  std::map<std::pair<size_t, int64_t>, ggml_tensor*> masks_;  // (segment, rows before) -> F16 [n_kv, n_tokens]
+  ggml_tensor* positions_ = nullptr;  // I32 [n_tokens]
+  ggml_tensor* row_index_ = nullptr;  // I64 [n_tokens, layers of the graph]
+  // (segment, rows before that are looked at, window of the layer or 0) -> F16 [n_kv, n_tokens]
+  std::map<std::tuple<size_t, int64_t, int64_t>, ggml_tensor*> masks_;
 };
 
 }  // namespace ripplekv

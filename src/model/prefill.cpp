@@ -40,7 +40,8 @@ Result<std::vector<float>> prefill(Forward& forward, const PrefillRequest& reque
     if (create) {
       RKV_ASSIGN_OR_RETURN(auto layer,
                            LayerCache::create(model.store().layer_buffer_type(il), config.layer_shape(),
-                                              request.formats[static_cast<size_t>(il)], n_tokens + request.extra_rows));
+                                              request.formats[static_cast<size_t>(il)],
+                                              n_tokens + (config.window_of(il) > 0 ? 0 : request.extra_rows)));
       cache.push_layer(std::move(layer));
     }
     LayerCache& layer = cache.layer(il);
@@ -58,7 +59,7 @@ Result<std::vector<float>> prefill(Forward& forward, const PrefillRequest& reque
       }
       batch.hidden_row = first;
       if (il + 1 < config.n_layer) batch.hidden_out = hidden;
-      if (wants_queries) {
+      if (wants_queries && config.window_of(il) == 0) {
         const int64_t from = std::max(first, n_tokens - n_window);
         batch.query_taps = {
             {il, from - first, std::max<int64_t>(0, first + n - from), queries, from - (n_tokens - n_window)}};
@@ -73,7 +74,9 @@ Result<std::vector<float>> prefill(Forward& forward, const PrefillRequest& reque
     }
     if (!request.on_layer) continue;
 
-    RKV_ASSIGN_OR_RETURN(const LayerView view, view_layer(forward, il, layer, request.taps, queries, 0, n_window));
+    RKV_ASSIGN_OR_RETURN(const LayerView view,
+                         view_layer(forward, il, layer, config.window_of(il) > 0 ? unsigned{kTapNone} : request.taps,
+                                    queries, 0, n_window));
     RKV_RETURN_IF_ERROR(request.on_layer(il, layer, view.taps));
   }
   cache.set_n_pos(pos0 + n_tokens);

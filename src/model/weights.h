@@ -37,11 +37,13 @@ struct LayerWeights {
   ggml_tensor* attn_k_norm = nullptr;
   ggml_tensor* attn_out = nullptr;  // [head_dim * n_head, n_embd]
   ggml_tensor* attn_out_bias = nullptr;
-  ggml_tensor* rope_factors = nullptr;  // F32 [n_rot / 2] or null: divisors of the rotation frequencies
-  ggml_tensor* ffn_norm = nullptr;      // [n_embd]
-  ggml_tensor* ffn_gate = nullptr;      // [n_embd, n_ff]; null: in ffn_up
-  ggml_tensor* ffn_up = nullptr;        // [n_embd, n_ff], or gate and up [n_embd, 2 * n_ff]
-  ggml_tensor* ffn_down = nullptr;      // [n_ff, n_embd]
+  ggml_tensor* rope_factors = nullptr;    // F32 [n_rot / 2] or null: divisors of the rotation frequencies
+  ggml_tensor* attn_post_norm = nullptr;  // [n_embd] or null: of what attention and feed-forward add to the residual
+  ggml_tensor* ffn_post_norm = nullptr;
+  ggml_tensor* ffn_norm = nullptr;  // [n_embd]
+  ggml_tensor* ffn_gate = nullptr;  // [n_embd, n_ff]; null: in ffn_up
+  ggml_tensor* ffn_up = nullptr;    // [n_embd, n_ff], or gate and up [n_embd, 2 * n_ff]
+  ggml_tensor* ffn_down = nullptr;  // [n_ff, n_embd]
 };
 
 struct ModelWeights {

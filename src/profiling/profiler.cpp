@@ -120,7 +120,11 @@ Status SampleProfiler::prefill_full() {
   if (!keep_.empty()) {
     request.taps = selector_->needs();
     request.n_query = selector_->n_query(n_prompt());
-    request.on_layer = [&](int, LayerCache&, const LayerTaps& taps) -> Status {
+    request.on_layer = [&](int il, LayerCache&, const LayerTaps& taps) -> Status {
+      if (config_.window_of(il) > 0) {
+        for (auto& keep : keep_) keep.emplace_back();
+        return ok_status();
+      }
       const std::vector<float> scores = selector_->score(taps);
       for (size_t f = 0; f < keep_.size(); ++f) {
         const auto rows =
@@ -230,8 +234,10 @@ Result<ProfileSample> SampleProfiler::run() {
                             ? int64_t{settings_.n_answer}
                             : std::min<int64_t>(settings_.n_answer, static_cast<int64_t>(sample_.answer.size()));
   const auto n_pass = settings_.n_repeat + static_cast<int64_t>(settings_.curve_fractions.size());
+  int64_t n_changed = 0;  // layers run again for one change of every layer that is measured
+  for (int il = 0; il < config_.n_layer; ++il) n_changed += config_.window_of(il) > 0 ? 0 : n_layer - il;
   n_total_ = n_layer * n_prompt() + (sample_.answer.empty() ? n_layer * (n_answer - 1) : 0) + n_layer * (n_answer - 1) +
-             n_pass * n_layer * (n_layer + 1) / 2 * (n_answer - 1);
+             n_pass * n_changed * (n_answer - 1);
   RKV_RETURN_IF_ERROR(prefill_full());
   RKV_RETURN_IF_ERROR(continue_full());
 
@@ -243,12 +249,13 @@ Result<ProfileSample> SampleProfiler::run() {
   result.sensitivity.assign(static_cast<size_t>(settings_.n_repeat), {});
   result.damage.assign(settings_.curve_fractions.size(), {});
   for (int il = 0; il < config_.n_layer; ++il) {
+    const bool slides = config_.window_of(il) > 0;  // outside every budget: not measured
     for (int repeat = 0; repeat < settings_.n_repeat; ++repeat) {
-      RKV_ASSIGN_OR_RETURN(const double kl, sensitivity(il, repeat));
+      RKV_ASSIGN_OR_RETURN(const double kl, slides ? Result<double>(0.0) : sensitivity(il, repeat));
       result.sensitivity[static_cast<size_t>(repeat)].push_back(kl);
     }
     for (size_t f = 0; f < settings_.curve_fractions.size(); ++f) {
-      RKV_ASSIGN_OR_RETURN(const double kl, damage(il, f));
+      RKV_ASSIGN_OR_RETURN(const double kl, slides ? Result<double>(0.0) : damage(il, f));
       result.damage[f].push_back(kl);
     }
   }

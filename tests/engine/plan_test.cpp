@@ -37,6 +37,7 @@ ModelConfig make_config(int n_layer, int head_dim = 64, int n_head_kv = 2) {
 
 Budgets make_uniform(int n_layer, const KvBudget& budget, const KvFormat& format = {}) {
   Budgets budgets;
+  budgets.model.n_layer = n_layer;
   budgets.allocator = "uniform";
   budgets.budget = budget;
   budgets.weights = uniform_weights(n_layer);

@@ -23,7 +23,7 @@ namespace {
 constexpr KvFormat kF32Cache = {KvType::kF32, KvType::kF32};
 constexpr KvFormat kF16Cache = {KvType::kF16, KvType::kF16};
 constexpr int kContext = 256;
-constexpr const char* kArchitectures[] = {"llama", "qwen2", "qwen3", "phi3"};
+constexpr const char* kArchitectures[] = {"llama", "qwen2", "qwen3", "phi3", "gemma3"};
 
 class TinyOracleTest : public ::testing::Test {
  protected:
@@ -107,7 +107,7 @@ std::vector<Shape> shapes() {
   add("yarn_factors_attn_factor", [&](auto& t) { yarn(t), t.rope_factors = true, t.rope_attn_factor = 0.8; });
   add("yarn_head_dim_128", [&](auto& t) { yarn(t), t.head_dim = 128, t.n_head = 2, t.n_head_kv = 1, t.n_embd = 256; });
   add("long_rope", [](auto& t) { t.rope_scaling = "longrope", t.long_rope = true, t.n_ctx_orig = kContext / 2; });
-  for (const char* other : {"qwen2", "qwen3", "phi3"}) {
+  for (const char* other : {"qwen2", "qwen3", "phi3", "gemma3"}) {
     architecture = other;
     const bool biases = architecture == "qwen2";
     add("gqa_tied", [&](auto& t) { t.biases = biases; });
@@ -134,6 +134,17 @@ std::vector<Shape> shapes() {
   add("long_rope", [](auto& t) { t.long_rope = true, t.n_ctx_orig = kContext - 1, t.rope_attn_factor = 1.2; });
   add("long_rope_named_part_of_a_head",
       [](auto& t) { t.rope_scaling = "longrope", t.long_rope = true, t.n_ctx_orig = 128, t.n_rot = 12; });
+  architecture = "gemma3";
+  const auto slides = [](test::TinyGguf& t, int window, int pattern) {
+    t.sliding_window = window, t.sliding_pattern = pattern;
+  };
+  add("first_layer_slides", [&](auto& t) { slides(t, 16, 2); });
+  add("window_of_one", [&](auto& t) { slides(t, 1, 2); });
+  add("window_beyond_the_prompt", [&](auto& t) { slides(t, 71, 2); });
+  add("four_of_five_layers_slide", [&](auto& t) { slides(t, 9, 5), t.n_layer = 5; });
+  add("pattern_as_published", [&](auto& t) { slides(t, 8, 0), t.n_layer = 7; });
+  add("slides_and_scales", [&](auto& t) { slides(t, 16, 2), t.rope_scale = 8; });
+  add("slides_and_yarn", [&](auto& t) { slides(t, 16, 2), yarn(t); });
   return shapes;
 }
 

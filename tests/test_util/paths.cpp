@@ -23,6 +23,7 @@ struct TempDirs {
 }  // namespace
 
 std::string model_path() { return if_there(RIPPLEKV_MODEL); }
+std::string gemma_path() { return if_there(RIPPLEKV_GEMMA_MODEL); }
 std::string reference_path(const std::string& name) {
   return if_there(std::string(RIPPLEKV_SHARED_DIR) + "/reference/" + name);
 }

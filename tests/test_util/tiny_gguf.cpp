@@ -144,6 +144,8 @@ void write_keys(const TinyGguf& tiny, gguf_context* gguf) {
   if (tiny.rope_scale != 1 || tiny.rope_scaling != "linear") {
     gguf_set_val_str(gguf, (tiny.architecture + ".rope.scaling.type").c_str(), tiny.rope_scaling.c_str());
   }
+  if (tiny.sliding_window > 0) number("attention.sliding_window", tiny.sliding_window);
+  if (tiny.sliding_pattern > 0) number("attention.sliding_window_pattern", tiny.sliding_pattern);
   if (tiny.n_ctx_orig > 0) number("rope.scaling.original_context_length", tiny.n_ctx_orig);
 }
 
@@ -179,7 +181,8 @@ void write_tensors(const TinyGguf& tiny, Writer& writer) {
   const int64_t n_kv = int64_t{tiny.head_dim} * tiny.n_head_kv;
   const auto gain = [](double g, int64_t n_in) { return g / std::sqrt(static_cast<double>(n_in)); };
 
-  writer.tensor("token_embd.weight", {n_embd, tiny.n_vocab}, gain(2.5, n_embd));
+  const bool gemma3 = tiny.architecture == "gemma3";  // its embeddings are scaled up on their way in
+  writer.tensor("token_embd.weight", {n_embd, tiny.n_vocab}, gain(gemma3 ? 1.2 : 2.5, n_embd));
   writer.tensor("output_norm.weight", {n_embd}, 0.1, 1.0);
   if (!tiny.tied) writer.tensor("output.weight", {n_embd, tiny.n_vocab}, gain(2.5, n_embd));
   // Divisors of the rotation frequencies, positive.
@@ -205,12 +208,16 @@ void write_tensors(const TinyGguf& tiny, Writer& writer) {
         writer.tensor(name("attn_v.bias"), {n_kv}, 0.3);
       }
     }
-    if (tiny.architecture == "qwen3") {  // around what gives scores a deviation of 2 in normed heads
+    if (tiny.architecture == "qwen3" || gemma3) {  // around what gives scores a deviation of 2 in normed heads
       writer.tensor(name("attn_q_norm.weight"), {tiny.head_dim}, 0.3, 1.4);
       writer.tensor(name("attn_k_norm.weight"), {tiny.head_dim}, 0.3, 1.4);
     }
     writer.tensor(name("attn_output.weight"), {n_q, n_embd}, gain(2.0, n_q));
     if (tiny.biases && tiny.architecture == "llama") writer.tensor(name("attn_output.bias"), {n_embd}, 0.3);
+    if (gemma3) {
+      writer.tensor(name("post_attention_norm.weight"), {n_embd}, 0.3, 2.0);
+      writer.tensor(name("post_ffw_norm.weight"), {n_embd}, 0.3, 2.0);
+    }
     writer.tensor(name("ffn_norm.weight"), {n_embd}, 0.1, 1.0);
     if (!phi3) writer.tensor(name("ffn_gate.weight"), {n_embd, tiny.n_ff}, gain(1.4, n_embd));
     writer.tensor(name("ffn_up.weight"), {n_embd, tiny.n_ff * (phi3 ? 2 : 1)}, gain(1.4, n_embd));

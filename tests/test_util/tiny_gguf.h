@@ -18,7 +18,7 @@ struct gguf_context;
 namespace ripplekv::test {
 
 struct TinyGguf {
-  std::string architecture = "llama";  // phi3 has gate and up in one tensor, qwen3 norms of Q and K
+  std::string architecture = "llama";  // phi3: gate and up in one tensor; qwen3: norms of Q and K; gemma3: six norms
   int n_layer = 2;
   int n_embd = 64;
   int n_head = 4;
@@ -35,8 +35,10 @@ struct TinyGguf {
   double rope_scale = 1;   // scaling factor
   std::string rope_scaling = "linear";
   double rope_attn_factor = 1;
-  int n_ctx_orig = 0;   // no key if 0; the context is 4096
-  int weight_type = 0;  // ggml_type of the matrices; norms, biases and factors are F32
+  int n_ctx_orig = 0;       // no key if 0; the context is 4096
+  int sliding_window = 0;   // no key if 0
+  int sliding_pattern = 0;  // likewise
+  int weight_type = 0;      // ggml_type of the matrices; norms, biases and factors are F32
   uint64_t seed = 1;
   bool tokenizer = true;
   std::string chat_template;  // none if empty

@@ -1,0 +1,153 @@
+// SPDX-FileCopyrightText: 2026 RippleKV contributors
+// SPDX-License-Identifier: MIT
+//
+// Layers with a sliding window: outside the budget, cut to their window after prefill and while decoding, and none of
+// it changes what a layer sees. Their graphs are held against libllama in tests/model/tiny_oracle_test.cpp.
+#include <numeric>
+
+#include "engine/tiny_engine.h"
+#include "engine/trace.h"
+#include "profiling/profiler.h"
+#include "test_util/model_runs.h"
+#include "test_util/oracle.h"
+
+namespace ripplekv {
+namespace {
+
+using test::kF32Cache;
+
+constexpr int64_t kWindow = 20;
+
+// Layers 0 and 2 slide, 1 and 3 see all.
+class SlidingTest : public test::TinyEngineTest {
+ protected:
+  void SetUp() override {
+    test::TinyGguf tiny = tiny_model();
+    tiny.architecture = "gemma3";
+    tiny.sliding_window = kWindow;
+    tiny.sliding_pattern = 2;
+    static const std::string path = test::tiny_gguf(tiny);
+    model_ = load(path);
+    engine_ = make_engine(16);
+  }
+};
+
+TEST_F(SlidingTest, TheModelSaysWhichLayersShareABudget) {
+  EXPECT_EQ(model_->id().sliding_layers, (std::vector<int>{0, 2}));
+  EXPECT_EQ(model_->id().sliding_window, kWindow);
+  EXPECT_EQ(model_->id().compressible_layers(), (std::vector<int>{1, 3}));
+}
+
+TEST_F(SlidingTest, BudgetsAreSharedByTheOtherLayersAlone) {
+  for (const char* allocator : {"uniform", "pyramid", "ripple"}) {
+    const CachePlan planned = plan(policy("snapkv", allocator, 0.3), 200);
+    EXPECT_EQ(planned.rows[0], kWindow) << allocator;
+    EXPECT_EQ(planned.rows[2], kWindow) << allocator;
+    EXPECT_EQ(planned.rows[1] + planned.rows[3], 120) << allocator;
+    EXPECT_EQ(planned.total_rows(), 120) << allocator;
+  }
+  // Of the profile {0.1, 0.9, 0.0, 0.4} only layers 1 and 3 count: r and 1.
+  const CachePlan ripple = plan(policy("snapkv", "ripple", 0.3), 200);
+  EXPECT_EQ(ripple.rows, (std::vector<int64_t>{kWindow, 96, kWindow, 24}));
+  const CachePlan shorter_than_the_window = plan(policy("snapkv", "uniform", 1.0), 12);
+  EXPECT_EQ(shorter_than_the_window.rows, (std::vector<int64_t>(4, 12)));
+}
+
+// Bytes are the whole cache's, windows included.
+TEST_F(SlidingTest, BudgetsInBytesIncludeTheWindows) {
+  const int64_t row = bytes_per_row(config().layer_shape(), kF32Cache);
+  Policy of_bytes = policy("snapkv", "uniform", 1.0);
+  of_bytes.budget = {KvBudget::Kind::kBytes, static_cast<double>(row * (2 * kWindow + 101))};
+  EXPECT_EQ(plan(of_bytes, 200).rows, (std::vector<int64_t>{kWindow, 51, kWindow, 50}));
+  of_bytes.budget.value = static_cast<double>(row * 2 * kWindow);
+  const auto refused = try_plan(of_bytes, 200);
+  EXPECT_EQ(refused.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(refused.status().message().find("sliding layers alone take"), std::string::npos);
+}
+
+// With nothing else compressed, a cache cut to its windows answers as one that forgot nothing.
+TEST_F(SlidingTest, CuttingToTheWindowChangesNoAnswer) {
+  for (const int64_t n_prompt : {int64_t{1}, int64_t{19}, int64_t{20}, int64_t{21}, int64_t{90}}) {
+    const auto all = tokens(n_prompt + 80);
+    const auto expected = test::all_logits(engine_->forward(), all, kF32Cache, 512);
+    const auto prompt = std::span(all).first(static_cast<size_t>(n_prompt));
+    Sequence sequence = prefill(*engine_, prompt, plan_full(config(), n_prompt, kF32Cache));
+    EXPECT_EQ(sequence.cache.layer(0).n_rows(), std::min(n_prompt, kWindow));
+    EXPECT_EQ(sequence.cache.layer(1).n_rows(), n_prompt);
+    for (auto i = static_cast<size_t>(n_prompt); i < all.size(); ++i) {
+      ASSERT_LE(test::kl_of_logits(expected[i - 1], sequence.logits), 1e-6) << "prompt " << n_prompt << " token " << i;
+      decode(sequence, all[i]);
+      ASSERT_LE(sequence.cache.layer(2).n_rows(), kWindow + LayerCache::kGrowRows);
+    }
+    EXPECT_EQ(sequence.cache.layer(1).n_rows(), n_prompt + 80);
+  }
+}
+
+TEST_F(SlidingTest, CompressedLayersBesideWindowsAreHeldAsForecast) {
+  for (const std::string selector : {"snapkv", "h2o", "expected_attention", "sinks+knorm"}) {
+    CachePlan planned = plan(policy(selector, "ripple", 0.4), 150);
+    planned.decode_slack = 5;
+    auto sequence = engine_->prefill(tokens(150), planned, {.n_decode = 60});
+    ASSERT_TRUE(sequence.ok()) << sequence.status().message();
+    const MemoryForecast forecast = forecast_memory(planned, config(), 60);
+    EXPECT_EQ(sequence->cache.bytes().allocated(), forecast.kv_after_prefill);
+    EXPECT_EQ(sequence->receipt.kv_peak_held, forecast.kv_peak);
+    EXPECT_LE(forecast.kv_peak,
+              forecast.kv_full + forecast_memory(plan_full(config(), 150, kF32Cache), config(), 0).kv_peak);
+    for (int step = 0; step < 60; ++step) {
+      decode(*sequence, 10 + step);
+      ASSERT_LE(sequence->cache.bytes().allocated(), forecast.kv_decode);
+      for (int il : {1, 3}) ASSERT_LE(sequence->cache.layer(il).n_rows(), planned.rows[static_cast<size_t>(il)] + 5);
+    }
+  }
+}
+
+// The traced cache is the window's rows, and what both caches say differs by the other layers alone.
+TEST_F(SlidingTest, TracesKeepTheWindow) {
+  const auto ids = tokens(100);
+  const auto answer = tokens(12, 9);
+  const auto whole = trace_prompt(*engine_, ids, answer, plan_full(config(), 100, kF32Cache), nullptr);
+  ASSERT_TRUE(whole.ok()) << whole.status().message();
+  std::vector<int32_t> window(kWindow);
+  std::iota(window.begin(), window.end(), 100 - static_cast<int32_t>(kWindow));
+  EXPECT_EQ(whole->kept[0], KeepList(2, window));
+  EXPECT_LE(whole->kl, 1e-6);
+  const auto cut = trace_prompt(*engine_, ids, answer, plan(policy("snapkv", "uniform", 0.3), 100), nullptr);
+  ASSERT_TRUE(cut.ok()) << cut.status().message();
+  EXPECT_EQ(cut->kept[2], KeepList(2, window));
+  EXPECT_EQ(cut->kept[1][0].size(), 30U);
+  EXPECT_GT(cut->kl, 1e-4);
+}
+
+TEST_F(SlidingTest, ProfilesMeasureTheOtherLayers) {
+  ProfileSettings settings;
+  settings.n_answer = 6;
+  settings.selector_options.window = 8;
+  settings.curve_fractions = {0.5};
+  ProfilerSample sample = {"one", tokens(60), {}};
+  int64_t n_forward = 0;
+  int64_t last = 0;
+  int64_t total = 0;
+  const auto measured = profile_sample(
+      engine_->forward(), settings, sample, 16, [&](int64_t done, int64_t of) { last = done, total = of; }, n_forward);
+  ASSERT_TRUE(measured.ok()) << measured.status().message();
+  for (int il : {0, 2}) EXPECT_EQ(measured->sensitivity[0][static_cast<size_t>(il)], 0) << il;
+  for (int il : {1, 3}) {
+    EXPECT_GT(measured->sensitivity[0][static_cast<size_t>(il)], 0) << il;
+    EXPECT_GT(measured->damage[0][static_cast<size_t>(il)], 0) << il;
+  }
+  EXPECT_EQ(last, total);
+}
+
+TEST_F(SlidingTest, PlansForOtherWindowsAreRefused) {
+  CachePlan planned = plan_full(config(), 50, kF32Cache);
+  planned.windows.clear();
+  EXPECT_EQ(check_plan(planned, config()).code(), StatusCode::kMismatch);
+  planned = plan_full(config(), 50, kF32Cache);
+  planned.rows[2] = 50;
+  EXPECT_NE(check_plan(planned, config()).message().find("layer 2 is to keep 50 rows, expected its window of 20"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace ripplekv
