@@ -78,9 +78,9 @@ class LayerCache {
   // Forgets rows >= n. REQUIRES: n <= n_rows().
   void truncate(int64_t n);
 
-  // A new cache with the kept rows, bytes unchanged, and exactly their capacity.
+  // A new cache with the kept rows, bytes unchanged, and exactly their capacity and n_room rows more.
   // REQUIRES: keep has one list per KV head, equally long, sorted, unique, each < n_rows().
-  Result<LayerCache> gather(const KeepList& keep) const;
+  Result<LayerCache> gather(const KeepList& keep, int64_t n_room = 0) const;
 
   // Becomes what gather(keep) would be. On host memory rows move in place and the pages behind them return to the
   // system: no second allocation, no failure. Elsewhere the kept rows stand beside the old ones for a moment; on error

@@ -145,12 +145,12 @@ std::vector<std::vector<int32_t>> LayerCache::positions_of(const KeepList& keep)
   return result;
 }
 
-Result<LayerCache> LayerCache::gather(const KeepList& keep) const {
+Result<LayerCache> LayerCache::gather(const KeepList& keep, int64_t n_room) const {
   check_keep(keep);
   const auto n_keep = static_cast<int64_t>(keep[0].size());
   LayerCache kept(buffer_type_, shape_, format_);
-  RKV_ASSIGN_OR_RETURN(kept.arena_, kept.allocate(n_keep));
-  kept.capacity_ = n_keep;
+  RKV_ASSIGN_OR_RETURN(kept.arena_, kept.allocate(n_keep + n_room));
+  kept.capacity_ = n_keep + n_room;
   kept.n_rows_ = n_keep;
   kept.generation_ = generation_ + 1;
   for (size_t i = 0; i < 2; ++i) {

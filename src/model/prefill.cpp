@@ -38,10 +38,12 @@ Result<std::vector<float>> prefill(Forward& forward, const PrefillRequest& reque
   std::vector<float> logits;
   for (int il = 0; il < config.n_layer; ++il) {
     if (create) {
-      RKV_ASSIGN_OR_RETURN(auto layer,
-                           LayerCache::create(model.store().layer_buffer_type(il), config.layer_shape(),
-                                              request.formats[static_cast<size_t>(il)], n_tokens + request.extra_rows));
-      cache.push_layer(std::move(layer));
+      auto layer = request.make_layer
+                       ? request.make_layer(il)
+                       : LayerCache::create(model.store().layer_buffer_type(il), config.layer_shape(),
+                                            request.formats[static_cast<size_t>(il)], n_tokens + request.extra_rows);
+      if (!layer.ok()) return layer.status();
+      cache.push_layer(std::move(*layer));
     }
     LayerCache& layer = cache.layer(il);
     RKV_RETURN_IF_ERROR(layer.reserve_more(n_tokens));  // once, not per chunk
