@@ -23,8 +23,9 @@
 
 namespace ripplekv {
 
-class Forward;      // src/model/forward.h
-class TensorArena;  // src/cache/tensor_arena.h
+class Forward;          // src/model/forward.h
+struct PrefillRequest;  // src/model/prefill.h
+class TensorArena;      // src/cache/tensor_arena.h
 
 // What one prompt's cache will look like: made before any work, held against afterwards.
 struct CachePlan {
@@ -70,6 +71,18 @@ struct MemoryForecast {
 MemoryForecast forecast_memory(const CachePlan& plan, const ModelConfig& config, int64_t n_decode,
                                bool in_place = true);
 
+// The same for n_new more tokens of a cache that holds rows: kv_peak counts the rows held and, where a layer is to be
+// compressed, the new layers beside them; kv_full is an uncompressed cache of the whole conversation. `plan` is for all
+// its tokens. REQUIRES: plan.n_prompt == cache.n_pos() + n_new.
+MemoryForecast forecast_extension(const KvCache& cache, const CachePlan& plan, const ModelConfig& config, int64_t n_new,
+                                  int64_t n_decode, bool in_place = true);
+
+// Rows of layer il once n_new tokens were appended and it was compressed to the plan (no more than there are), and most
+// rows once n_decode tokens have followed.
+int64_t rows_extended(const KvCache& cache, const CachePlan& plan, int il, int64_t n_new, int64_t n_decode = 0);
+// No layer has to drop a row for them, sliding windows apart, which can be cut afterwards.
+bool appends_all(const KvCache& cache, const CachePlan& plan, int64_t n_new);
+
 // One layer's line of the receipt.
 struct ReceiptLine {
   int64_t rows_planned = 0;
@@ -101,7 +114,7 @@ struct Sequence {
   std::vector<float> logits;  // of the next token, F32 [n_vocab]
   int64_t n_decode_left = 0;  // tokens that may still follow, as PrefillOptions::n_decode said; more are not refused
   Receipt receipt;
-  std::vector<KeepList> kept;  // [n_layer], if asked for; rows are positions of the prompt
+  std::vector<KeepList> kept;  // [n_layer], if asked for: the true positions kept
 
   Sequence();
   Sequence(Sequence&&) noexcept;
@@ -138,6 +151,21 @@ class Engine {
   // follows (before any work), cancelled.
   Result<Sequence> prefill(std::span<const int32_t> tokens, const CachePlan& plan, const PrefillOptions& options = {});
 
+  // Appends the tokens of a new turn to the rows held, layer by layer, each layer being compressed again to the plan
+  // after its own attention, scored with the new tokens' queries. plan: rows for the whole conversation
+  // (plan.n_prompt == n_pos + tokens.size()), so that a fraction grows with it; a layer that holds fewer rows than that
+  // keeps all it has. Logits, plan and receipt become those of the extension.
+  // After an error or a cancel the sequence is as it was. For that, where a layer must drop rows, the new layers stand
+  // beside the old cache until all are done (most memory: both caches and one layer that holds all its rows); where
+  // none must, rows are appended in place and forgotten again. Errors: as prefill, and a kv format other than the
+  // sequence's. REQUIRES: a sequence of prefill().
+  Status extend(Sequence& sequence, std::span<const int32_t> tokens, const CachePlan& plan,
+                const PrefillOptions& options = {});
+
+  // A deep copy that goes on by itself; costs its cache's bytes once more (checked before).
+  // REQUIRES: no token was decoded since prefill() or extend().
+  Result<Sequence> fork(const Sequence& sequence) const;
+
   // One token through each sequence, in one batch; each sequence's logits are replaced. Where the plan has a
   // decode_slack, a layer that then holds over plan.rows + decode_slack rows is compressed to plan.rows again, scored
   // with its last (up to W) decoded queries. REQUIRES: sequences distinct.
@@ -155,7 +183,14 @@ class Engine {
 
  private:
   Engine();
-  Status check_memory(const CachePlan& plan, const MemoryForecast& forecast, int64_t n_decode) const;
+  // held: bytes of the forecast that are allocated already.
+  Status check_memory(const CachePlan& plan, const MemoryForecast& forecast, int64_t n_decode, int64_t held) const;
+  // What becomes of a layer once its rows are complete: all stay, sliding windows are cut, or it gets the plan's rows.
+  enum class Fill { kAppend, kWindows, kPlan };
+  // Prefills into request.cache; sets everything of `next` but its cache. beside: bytes of a cache that stands beside
+  // the request's.
+  Status fill(PrefillRequest request, Fill how, const MemoryForecast& forecast, const PrefillOptions& options,
+              int64_t beside, Sequence& next);
   Status start_decode_window(Sequence& sequence) const;
   Status slide_windows(Sequence& sequence);
   Status compress_outgrown(Sequence& sequence);

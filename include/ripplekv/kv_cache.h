@@ -51,6 +51,11 @@ class LayerCache {
   // Errors: the format does not fit head_dim; out of memory (names the size).
   static Result<LayerCache> create(ggml_backend_buffer_type* buffer_type, const LayerShape& shape,
                                    const KvFormat& format, int64_t capacity);
+  // A cache of rows that were held before: positions per KV head (equally many, at least one, ascending), and the bytes
+  // of read_k_bytes() and read_v_bytes(). Exactly their capacity. Errors: as create().
+  static Result<LayerCache> from_rows(ggml_backend_buffer_type* buffer_type, const LayerShape& shape,
+                                      const KvFormat& format, std::vector<std::vector<int32_t>> positions,
+                                      std::span<const uint8_t> k, std::span<const uint8_t> v);
   LayerCache(LayerCache&&) noexcept;
   LayerCache& operator=(LayerCache&&) noexcept;
   ~LayerCache();
@@ -78,9 +83,9 @@ class LayerCache {
   // Forgets rows >= n. REQUIRES: n <= n_rows().
   void truncate(int64_t n);
 
-  // A new cache with the kept rows, bytes unchanged, and exactly their capacity.
+  // A new cache with the kept rows, bytes unchanged, and exactly their capacity and n_room rows more.
   // REQUIRES: keep has one list per KV head, equally long, sorted, unique, each < n_rows().
-  Result<LayerCache> gather(const KeepList& keep) const;
+  Result<LayerCache> gather(const KeepList& keep, int64_t n_room = 0) const;
 
   // Becomes what gather(keep) would be. On host memory rows move in place and the pages behind them return to the
   // system: no second allocation, no failure. Elsewhere the kept rows stand beside the old ones for a moment; on error
@@ -94,7 +99,9 @@ class LayerCache {
   std::vector<float> read_k() const;
   std::vector<float> read_v() const;
   void write_v(std::span<const float> values);
-  // The raw bytes of V, to be put back exactly. write_v_bytes REQUIRES: bytes of read_v_bytes() of the same n_rows.
+  // The raw bytes of the rows held, head by head, to be put back exactly. write_v_bytes REQUIRES: bytes of
+  // read_v_bytes() of the same n_rows.
+  std::vector<uint8_t> read_k_bytes() const;
   std::vector<uint8_t> read_v_bytes() const;
   void write_v_bytes(std::span<const uint8_t> bytes);
 
@@ -115,6 +122,7 @@ class LayerCache {
   Result<std::unique_ptr<TensorArena>> allocate(int64_t capacity) const;
   void check_keep(const KeepList& keep) const;
   std::vector<uint8_t> read_bytes(const ggml_tensor* tensor) const;
+  void write_bytes(ggml_tensor* tensor, std::span<const uint8_t> bytes);
   std::vector<float> read_values(const ggml_tensor* tensor) const;
   std::vector<std::vector<int32_t>> positions_of(const KeepList& keep) const;
 

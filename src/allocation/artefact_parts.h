@@ -30,6 +30,11 @@ Status check_model_id(const ModelId& model);
 // `prefix`: of the keys "selector" and "selector_options" in the file, such as "settings.".
 Status check_selector(std::string_view selector, const SelectorOptions& options, std::string_view prefix);
 
+// A whole budgets.json as a part of another artefact. budgets_json: kInvalidArgument for what budgets_from would
+// refuse.
+Result<nlohmann::ordered_json> budgets_json(const Budgets& budgets);
+Result<Budgets> budgets_from(const JsonObject& root, std::string_view where);
+
 Status bad_key(std::string_view key, std::string_view message);  // kInvalidArgument
 Status in_file(const Status& fault, std::string_view path);      // what was read is damaged: kDataLoss
 

@@ -123,7 +123,15 @@ Status read_budget(const JsonObject& root, KvBudget& budget) {
   return ok_status();
 }
 
-Result<ordered_json> body_of(const Budgets& budgets) {
+std::string describe(const ModelId& model) {
+  return fmt::format("{} ({}, {} layers, {})", ripplekv::quoted(model.name), model.architecture, model.n_layer,
+                     model.fingerprint);
+}
+
+}  // namespace
+
+Result<ordered_json> budgets_json(const Budgets& budgets) {
+  RKV_RETURN_IF_ERROR(check(budgets));
   nlohmann::json settings = nlohmann::json::object();
   if (!budgets.settings.empty()) {
     RKV_ASSIGN_OR_RETURN(settings, parse_json(budgets.settings, "key 'settings'"));
@@ -152,16 +160,7 @@ Result<ordered_json> body_of(const Budgets& budgets) {
   return body;
 }
 
-std::string describe(const ModelId& model) {
-  return fmt::format("{} ({}, {} layers, {})", ripplekv::quoted(model.name), model.architecture, model.n_layer,
-                     model.fingerprint);
-}
-
-}  // namespace
-
-Result<Budgets> read_budgets(const std::string& path) {
-  RKV_ASSIGN_OR_RETURN(const nlohmann::json document, read_json(path, kFormat, kVersion));
-  const JsonObject root(document, path);
+Result<Budgets> budgets_from(const JsonObject& root, std::string_view where) {
   Budgets budgets;
   RKV_ASSIGN_OR_RETURN(budgets.model, read_model_id(root));
   RKV_ASSIGN_OR_RETURN(budgets.allocator, root.text("allocator"));
@@ -173,13 +172,17 @@ Result<Budgets> read_budgets(const std::string& path) {
   RKV_ASSIGN_OR_RETURN(budgets.rows_floor_extra, root.small_integer("rows_floor_extra", 1, kFloorExtraMax));
   RKV_ASSIGN_OR_RETURN(budgets.weights.base_rows, root.number("base_rows"));
   RKV_RETURN_IF_ERROR(read_layers(root, budgets));
-  RKV_RETURN_IF_ERROR(in_file(check(budgets), path));
+  RKV_RETURN_IF_ERROR(in_file(check(budgets), where));
   return budgets;
 }
 
+Result<Budgets> read_budgets(const std::string& path) {
+  RKV_ASSIGN_OR_RETURN(const nlohmann::json document, read_json(path, kFormat, kVersion));
+  return budgets_from(JsonObject(document, path), path);
+}
+
 Status write_budgets(const Budgets& budgets, const std::string& path) {
-  RKV_RETURN_IF_ERROR(check(budgets).with_context(path));
-  const Result<ordered_json> body = body_of(budgets);
+  const Result<ordered_json> body = budgets_json(budgets);
   if (!body.ok()) return body.status().with_context(path);
   return write_json(path, kFormat, kVersion, *body);
 }

@@ -75,6 +75,26 @@ Result<LayerCache> LayerCache::create(ggml_backend_buffer_type* buffer_type, con
   return cache;
 }
 
+Result<LayerCache> LayerCache::from_rows(ggml_backend_buffer_type* buffer_type, const LayerShape& shape,
+                                         const KvFormat& format, std::vector<std::vector<int32_t>> positions,
+                                         std::span<const uint8_t> k, std::span<const uint8_t> v) {
+  RKV_CHECK(positions.size() == static_cast<size_t>(shape.n_head_kv));
+  const size_t n_rows = positions[0].size();
+  for (const auto& of_head : positions) {
+    RKV_CHECK(of_head.size() == n_rows);
+    RKV_CHECK(std::adjacent_find(of_head.begin(), of_head.end(), std::greater_equal<>()) == of_head.end());
+  }
+  RKV_ASSIGN_OR_RETURN(LayerCache cache, create(buffer_type, shape, format, static_cast<int64_t>(n_rows)));
+  cache.n_rows_ = static_cast<int64_t>(n_rows);
+  const bool heads_agree =
+      std::all_of(positions.begin(), positions.end(), [&](const auto& of_head) { return of_head == positions[0]; });
+  positions.resize(heads_agree ? 1 : positions.size());
+  cache.positions_ = std::move(positions);
+  cache.write_bytes(cache.k(), k);
+  cache.write_bytes(cache.v(), v);
+  return cache;
+}
+
 ggml_tensor* LayerCache::k() const { return arena_->tensor(0); }
 ggml_tensor* LayerCache::v() const { return arena_->tensor(1); }
 
@@ -145,12 +165,12 @@ std::vector<std::vector<int32_t>> LayerCache::positions_of(const KeepList& keep)
   return result;
 }
 
-Result<LayerCache> LayerCache::gather(const KeepList& keep) const {
+Result<LayerCache> LayerCache::gather(const KeepList& keep, int64_t n_room) const {
   check_keep(keep);
   const auto n_keep = static_cast<int64_t>(keep[0].size());
   LayerCache kept(buffer_type_, shape_, format_);
-  RKV_ASSIGN_OR_RETURN(kept.arena_, kept.allocate(n_keep));
-  kept.capacity_ = n_keep;
+  RKV_ASSIGN_OR_RETURN(kept.arena_, kept.allocate(n_keep + n_room));
+  kept.capacity_ = n_keep + n_room;
   kept.n_rows_ = n_keep;
   kept.generation_ = generation_ + 1;
   for (size_t i = 0; i < 2; ++i) {
@@ -227,12 +247,14 @@ std::vector<float> LayerCache::read_values(const ggml_tensor* tensor) const {
   return values;
 }
 
+std::vector<uint8_t> LayerCache::read_k_bytes() const { return read_bytes(k()); }
 std::vector<uint8_t> LayerCache::read_v_bytes() const { return read_bytes(v()); }
 std::vector<float> LayerCache::read_k() const { return read_values(k()); }
 std::vector<float> LayerCache::read_v() const { return read_values(v()); }
 
-void LayerCache::write_v_bytes(std::span<const uint8_t> bytes) {
-  ggml_tensor* tensor = v();
+void LayerCache::write_v_bytes(std::span<const uint8_t> bytes) { write_bytes(v(), bytes); }
+
+void LayerCache::write_bytes(ggml_tensor* tensor, std::span<const uint8_t> bytes) {
   const size_t plane = tensor->nb[1] * static_cast<size_t>(n_rows_);
   RKV_CHECK(bytes.size() == plane * static_cast<size_t>(shape_.n_head_kv));
   for (size_t head = 0; head < static_cast<size_t>(shape_.n_head_kv); ++head) {

@@ -80,68 +80,153 @@ Result<Sequence> Engine::prefill(std::span<const int32_t> tokens, const CachePla
   RKV_CHECK(plan.n_prompt == static_cast<int64_t>(tokens.size()));
   RKV_RETURN_IF_ERROR(check_plan(plan, config));
   RKV_CHECK(options.n_decode >= 0 && options.n_decode <= LayerCache::kManyRows);
-  const MemoryForecast forecast =
-      forecast_memory(plan, config, options.n_decode, ggml_backend_buft_is_host(model_->store().layer_buffer_type(0)));
-  RKV_RETURN_IF_ERROR(check_memory(plan, forecast, options.n_decode));
+  const bool in_place = ggml_backend_buft_is_host(model_->store().layer_buffer_type(0));
+  const MemoryForecast forecast = forecast_memory(plan, config, options.n_decode, in_place);
+  RKV_RETURN_IF_ERROR(check_memory(plan, forecast, options.n_decode, /*held=*/0));
 
   Sequence sequence;
   sequence.plan = plan;
-  sequence.n_decode_left = options.n_decode;
-  sequence.receipt.kv_peak_planned = forecast.kv_peak;
-  RKV_ASSIGN_OR_RETURN(const auto selector, make_selector(plan.selector, plan.selector_options));
   PrefillRequest request;
   request.tokens = tokens;
   request.cache = &sequence.cache;
   request.formats = plan.format;
-  request.n_chunk = options_.n_chunk;
-  request.on_progress = options.on_progress;
-  if (plan.keeps_all()) {
-    if (options.n_decode < LayerCache::kManyRows) {
-      request.extra_rows = plan.rows_after(0, options.n_decode) - plan.n_prompt;
-    }
-  } else {
-    request.taps = selector->needs();
-    request.n_query = selector->n_query(plan.n_prompt);
+  if (plan.keeps_all() && options.n_decode < LayerCache::kManyRows) {
+    request.extra_rows = plan.rows_after(0, options.n_decode) - plan.n_prompt;
   }
-  request.on_layer = [&](int il, LayerCache& layer, const LayerTaps& taps) -> Status {
-    const int64_t rows = plan.rows[static_cast<size_t>(il)];
-    const bool compress = rows < layer.n_rows();
-    KeepList keep;
-    if (compress && plan.window_of(il) > 0) {
-      keep = last_rows(layer, rows);
-    } else if (compress) {
-      keep = prune(selector->score(taps), taps.n_rows, taps.n_head_kv, rows, selector->protected_rows());
-    }
-    const int64_t beside = compress && !layer.compacts_in_place() ? forecast.layers[static_cast<size_t>(il)] : 0;
-    sequence.receipt.kv_peak_held =
-        std::max(sequence.receipt.kv_peak_held, sequence.cache.bytes().allocated() + beside);
-    if (compress) RKV_RETURN_IF_ERROR(layer.compact(keep));
-    sequence.receipt.lines.push_back(
-        {rows, layer.n_rows(), forecast.layers[static_cast<size_t>(il)], layer.format(), layer.bytes()});
-    if (options.record_kept) {
-      if (!compress) {
-        keep.assign(static_cast<size_t>(taps.n_head_kv), std::vector<int32_t>(static_cast<size_t>(layer.n_rows())));
-        for (auto& rows_of_head : keep) std::iota(rows_of_head.begin(), rows_of_head.end(), 0);
-      }
-      sequence.kept.push_back(std::move(keep));
-    }
-    return ok_status();
-  };
-  RKV_ASSIGN_OR_RETURN(sequence.logits, ripplekv::prefill(*forward_, request));
-  RKV_RETURN_IF_ERROR(sequence.receipt.check());
-  if (plan.decode_slack > 0) RKV_RETURN_IF_ERROR(start_decode_window(sequence));
+  RKV_RETURN_IF_ERROR(fill(std::move(request), plan.keeps_all() ? Fill::kWindows : Fill::kPlan, forecast, options,
+                           /*beside=*/0, sequence));
   return sequence;
 }
 
-Status Engine::check_memory(const CachePlan& plan, const MemoryForecast& forecast, int64_t n_decode) const {
-  const int64_t cache = std::max(forecast.kv_peak, forecast.kv_decode);
+Status Engine::fill(PrefillRequest request, Fill how, const MemoryForecast& forecast, const PrefillOptions& options,
+                    int64_t beside, Sequence& next) {
+  const CachePlan& plan = next.plan;
+  const KvCache& cache = *request.cache;
+  const auto n_tokens = static_cast<int64_t>(request.tokens.size());
+  RKV_ASSIGN_OR_RETURN(const auto selector, make_selector(plan.selector, plan.selector_options));
+  next.n_decode_left = options.n_decode;
+  next.receipt.kv_peak_planned = forecast.kv_peak;
+  request.n_chunk = options_.n_chunk;
+  request.on_progress = options.on_progress;
+  if (how == Fill::kPlan) {
+    request.taps = selector->needs();
+    request.n_query = selector->n_query(n_tokens);
+  }
+  request.on_layer = [&](int il, LayerCache& layer, const LayerTaps& taps) -> Status {
+    const int64_t rows =
+        how == Fill::kAppend ? layer.n_rows() : std::min(plan.rows[static_cast<size_t>(il)], layer.n_rows());
+    const int64_t bytes_planned = forecast.layers[static_cast<size_t>(il)];
+    const bool compress = rows < layer.n_rows();
+    const int64_t copied = compress && !layer.compacts_in_place() ? bytes_planned : 0;
+    next.receipt.kv_peak_held = std::max(next.receipt.kv_peak_held, beside + cache.bytes().allocated() + copied);
+    if (compress) {
+      RKV_RETURN_IF_ERROR(layer.compact(
+          plan.window_of(il) > 0
+              ? last_rows(layer, rows)
+              : prune(selector->score(taps), taps.n_rows, taps.n_head_kv, rows, selector->protected_rows())));
+    }
+    next.receipt.lines.push_back({rows, layer.n_rows(), bytes_planned, layer.format(), layer.bytes()});
+    if (options.record_kept) {
+      KeepList& kept = next.kept.emplace_back();
+      for (int head = 0; head < layer.shape().n_head_kv; ++head) {
+        kept.emplace_back(layer.positions(head).begin(), layer.positions(head).end());
+      }
+    }
+    return ok_status();
+  };
+  RKV_ASSIGN_OR_RETURN(next.logits, ripplekv::prefill(*forward_, request));
+  RKV_RETURN_IF_ERROR(next.receipt.check());
+  return plan.decode_slack > 0 ? start_decode_window(next) : ok_status();
+}
+
+Status Engine::extend(Sequence& sequence, std::span<const int32_t> tokens, const CachePlan& plan,
+                      const PrefillOptions& options) {
+  const ModelConfig& config = model_->config();
+  KvCache& old = sequence.cache;
+  RKV_CHECK(old.n_layer() == config.n_layer);
+  const auto n_new = static_cast<int64_t>(tokens.size());
+  if (tokens.empty()) return invalid_argument("turn: 0 tokens, expected at least 1");
+  RKV_RETURN_IF_ERROR(check_ids(tokens, config.n_vocab, "turn"));
+  RKV_CHECK(plan.n_prompt == old.n_pos() + n_new);
+  RKV_RETURN_IF_ERROR(check_plan(plan, config));
+  RKV_CHECK(options.n_decode >= 0 && options.n_decode <= LayerCache::kManyRows);
+  for (int il = 0; il < config.n_layer; ++il) {
+    const KvFormat& held = old.layer(il).format();
+    const KvFormat& planned = plan.format[static_cast<size_t>(il)];
+    if (held == planned) continue;
+    return invalid_argument(fmt::format("cache plan: layer {} is to hold {}/{} rows, the conversation began with {}/{}",
+                                        il, to_string(planned.k), to_string(planned.v), to_string(held.k),
+                                        to_string(held.v)));
+  }
+  const MemoryForecast forecast =
+      forecast_extension(old, plan, config, n_new, options.n_decode, old.layer(0).compacts_in_place());
+  const int64_t held = old.bytes().allocated();
+  RKV_RETURN_IF_ERROR(check_memory(plan, forecast, options.n_decode, held));
+
+  Sequence next;
+  next.plan = plan;
+  PrefillRequest request;
+  request.tokens = tokens;
+  if (appends_all(old, plan, n_new)) {
+    const KvSnapshot before = old.snapshot();
+    request.cache = &old;
+    const int64_t n_room = options.n_decode < LayerCache::kManyRows ? options.n_decode : 0;
+    const Status status = [&]() -> Status {
+      for (int il = 0; il < config.n_layer; ++il) {
+        LayerCache& layer = old.layer(il);
+        const int64_t room = std::max(n_new, rows_extended(old, plan, il, n_new, n_room) - layer.n_rows());
+        RKV_RETURN_IF_ERROR(layer.reserve_more(room, /*n_later=*/0));
+      }
+      return fill(std::move(request), Fill::kAppend, forecast, options, /*beside=*/0, next);
+    }();
+    if (!status.ok()) {
+      RKV_CHECK(old.restore(before).ok());  // rows were only appended
+      return status;
+    }
+    next.cache = std::move(old);
+    RKV_RETURN_IF_ERROR(slide_windows(next));
+  } else {
+    next.cache.set_n_pos(old.n_pos());
+    request.cache = &next.cache;
+    request.make_layer = [&](int il) {
+      const LayerCache& layer = old.layer(il);
+      std::vector<int32_t> all(static_cast<size_t>(layer.n_rows()));
+      std::iota(all.begin(), all.end(), 0);
+      return layer.gather(KeepList(static_cast<size_t>(layer.shape().n_head_kv), all), n_new);
+    };
+    RKV_RETURN_IF_ERROR(fill(std::move(request), Fill::kPlan, forecast, options, held, next));
+  }
+  sequence = std::move(next);
+  return ok_status();
+}
+
+Result<Sequence> Engine::fork(const Sequence& sequence) const {
+  const int64_t bytes = sequence.cache.bytes().allocated();
+  if (const int64_t available = available_memory(); bytes > available) {
+    return resource_exhausted(fmt::format("a second cache of the sequence needs {} of memory, {} are free",
+                                          human_bytes(bytes), human_bytes(available)));
+  }
+  Sequence twin;
+  RKV_ASSIGN_OR_RETURN(twin.cache, sequence.cache.fork());
+  twin.plan = sequence.plan;
+  twin.logits = sequence.logits;
+  twin.n_decode_left = sequence.n_decode_left;
+  twin.receipt = sequence.receipt;
+  twin.kept = sequence.kept;
+  if (twin.plan.decode_slack > 0) RKV_RETURN_IF_ERROR(start_decode_window(twin));
+  return twin;
+}
+
+Status Engine::check_memory(const CachePlan& plan, const MemoryForecast& forecast, int64_t n_decode,
+                            int64_t held) const {
+  const int64_t cache = std::max(forecast.kv_peak, forecast.kv_decode) - held;
   const int64_t available = available_memory();
   if (cache + forecast.scratch <= available) return ok_status();
   const std::string answer = n_decode < LayerCache::kManyRows ? fmt::format(" and {} that follow", n_decode) : "";
   return resource_exhausted(
-      fmt::format("a prompt of {} tokens{} needs {} of memory ({} cache, {} activations), {} are free", plan.n_prompt,
-                  answer, human_bytes(cache + forecast.scratch), human_bytes(cache), human_bytes(forecast.scratch),
-                  human_bytes(available)));
+      fmt::format("a {} of {} tokens{} needs {} {}of memory ({} cache, {} activations), {} are free",
+                  held > 0 ? "conversation" : "prompt", plan.n_prompt, answer, human_bytes(cache + forecast.scratch),
+                  held > 0 ? "more " : "", human_bytes(cache), human_bytes(forecast.scratch), human_bytes(available)));
 }
 
 Status Engine::decode(std::span<const DecodeStep> steps) {

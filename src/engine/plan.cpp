@@ -36,6 +36,14 @@ int64_t bytes_of(const std::vector<int64_t>& rows, const LayerShape& shape, cons
   return bytes;
 }
 
+// Of the queries that a limited answer is scored with.
+int64_t window_bytes(const CachePlan& plan, const ModelConfig& config) {
+  if (plan.decode_slack == 0) return 0;
+  const auto selector = std::move(make_selector(plan.selector, plan.selector_options)).value();
+  const int64_t n_query = 2 * selector->n_query(plan.selector_options.window) * config.n_layer;
+  return static_cast<int64_t>(sizeof(float)) * config.n_head * config.head_dim * n_query;
+}
+
 int64_t floor_of(const Budgets& budgets, const Selector& selector) {
   return selector.protected_rows().count() + budgets.rows_floor_extra;
 }
@@ -235,11 +243,70 @@ MemoryForecast forecast_memory(const CachePlan& plan, const ModelConfig& config,
   }
   forecast.kv_decode += largest_moved;
   const auto selector = std::move(make_selector(plan.selector, plan.selector_options)).value();
-  forecast.scratch = prefill_scratch_bytes(config, plan.n_prompt, selector->n_query(plan.n_prompt));
-  if (plan.decode_slack > 0) {
-    const int64_t n_query = 2 * selector->n_query(plan.selector_options.window) * config.n_layer;
-    forecast.scratch += static_cast<int64_t>(sizeof(float)) * config.n_head * config.head_dim * n_query;
+  forecast.scratch =
+      prefill_scratch_bytes(config, plan.n_prompt, selector->n_query(plan.n_prompt)) + window_bytes(plan, config);
+  return forecast;
+}
+
+int64_t rows_extended(const KvCache& cache, const CachePlan& plan, int il, int64_t n_new, int64_t n_decode) {
+  const int64_t planned = plan.rows[static_cast<size_t>(il)];
+  const int64_t rows = std::min(planned, cache.layer(il).n_rows() + n_new);
+  if (plan.window_of(il) > 0) return std::min(rows + n_decode, plan.window_of(il) + kWindowSlack);
+  if (plan.decode_slack == 0) return rows + n_decode;
+  return std::min(rows + n_decode, std::max(planned, plan.rows_floor) + plan.decode_slack + 1);  // as rows_after()
+}
+
+bool appends_all(const KvCache& cache, const CachePlan& plan, int64_t n_new) {
+  for (int il = 0; il < cache.n_layer(); ++il) {
+    if (plan.window_of(il) > 0) continue;  // may be cut afterwards
+    if (rows_extended(cache, plan, il, n_new) < cache.layer(il).n_rows() + n_new) return false;
   }
+  return true;
+}
+
+MemoryForecast forecast_extension(const KvCache& cache, const CachePlan& plan, const ModelConfig& config, int64_t n_new,
+                                  int64_t n_decode, bool in_place) {
+  RKV_CHECK(plan.n_prompt == cache.n_pos() + n_new);
+  const bool appends = appends_all(cache, plan, n_new);
+  const bool known = n_decode < LayerCache::kManyRows;
+  if (!known && plan.decode_slack == 0) n_decode = 0;
+  MemoryForecast forecast;
+  const int64_t old = cache.bytes().allocated();
+  int64_t largest_moved = 0;
+  int64_t beyond_old = 0;  // new allocations so far, less the old ones they replaced
+  for (int il = 0; il < cache.n_layer(); ++il) {
+    const LayerCache& layer = cache.layer(il);
+    const KvFormat& format = layer.format();
+    const auto bytes = [&](int64_t rows) { return allocation(layer.shape(), format, rows); };
+    const int64_t rows = appends ? layer.n_rows() + n_new : rows_extended(cache, plan, il, n_new);
+    const int64_t rows_grown = std::max(rows, rows_extended(cache, plan, il, n_new, n_decode));
+    const int64_t window = plan.window_of(il);
+    // Rows appended in place make room for a known answer at once and use the room that is there.
+    const int64_t kept = bytes(appends ? std::max(layer.capacity(), known ? rows_grown : rows) : rows);
+    const int64_t grown = std::max(kept, bytes(rows_grown));
+    forecast.kv_decode += grown;
+    if (grown > kept || ((plan.decode_slack > 0 || window > 0) && n_decode > 0))
+      largest_moved = std::max(largest_moved, grown);
+    if (appends) {
+      const int64_t before = layer.bytes().allocated();
+      if (kept > before) {
+        forecast.kv_peak = std::max(forecast.kv_peak, old + beyond_old + kept);
+        beyond_old += kept - before;
+      }
+    } else {
+      const bool compressed = rows < layer.n_rows() + n_new;
+      const int64_t during = bytes(layer.n_rows() + n_new) + (compressed && !in_place ? kept : 0);
+      forecast.kv_peak = std::max(forecast.kv_peak, old + beyond_old + during);
+      beyond_old += kept;
+    }
+    forecast.kv_after_prefill += kept;
+    forecast.layers.push_back(kept);
+    forecast.kv_full += bytes(window > 0 ? std::min(window, plan.n_prompt) : plan.n_prompt);
+  }
+  forecast.kv_peak = std::max({forecast.kv_peak, old, forecast.kv_after_prefill});
+  forecast.kv_decode += largest_moved;
+  const auto selector = std::move(make_selector(plan.selector, plan.selector_options)).value();
+  forecast.scratch = prefill_scratch_bytes(config, n_new, selector->n_query(n_new)) + window_bytes(plan, config);
   return forecast;
 }
 

@@ -38,11 +38,13 @@ Result<std::vector<float>> prefill(Forward& forward, const PrefillRequest& reque
   std::vector<float> logits;
   for (int il = 0; il < config.n_layer; ++il) {
     if (create) {
-      RKV_ASSIGN_OR_RETURN(auto layer,
-                           LayerCache::create(model.store().layer_buffer_type(il), config.layer_shape(),
-                                              request.formats[static_cast<size_t>(il)],
-                                              n_tokens + (config.window_of(il) > 0 ? 0 : request.extra_rows)));
-      cache.push_layer(std::move(layer));
+      auto layer = request.make_layer
+                       ? request.make_layer(il)
+                       : LayerCache::create(model.store().layer_buffer_type(il), config.layer_shape(),
+                                            request.formats[static_cast<size_t>(il)],
+                                            n_tokens + (config.window_of(il) > 0 ? 0 : request.extra_rows));
+      if (!layer.ok()) return layer.status();
+      cache.push_layer(std::move(*layer));
     }
     LayerCache& layer = cache.layer(il);
     RKV_RETURN_IF_ERROR(layer.reserve_more(n_tokens));  // once, not per chunk
@@ -74,9 +76,8 @@ Result<std::vector<float>> prefill(Forward& forward, const PrefillRequest& reque
     }
     if (!request.on_layer) continue;
 
-    RKV_ASSIGN_OR_RETURN(const LayerView view,
-                         view_layer(forward, il, layer, config.window_of(il) > 0 ? unsigned{kTapNone} : request.taps,
-                                    queries, 0, n_window));
+    const unsigned taps = config.window_of(il) > 0 ? unsigned{kTapNone} : request.taps;
+    RKV_ASSIGN_OR_RETURN(const LayerView view, view_layer(forward, il, layer, taps, queries, 0, n_window));
     RKV_RETURN_IF_ERROR(request.on_layer(il, layer, view.taps));
   }
   cache.set_n_pos(pos0 + n_tokens);

@@ -23,8 +23,11 @@ struct PrefillRequest {
   std::span<const int32_t> tokens;    // at least one
   KvCache* cache = nullptr;           // empty: layers are created; else all layers are there and are appended to
   std::span<const KvFormat> formats;  // [n_layer], for layers that are created
-  int64_t extra_rows = 0;             // room in a created layer that sees all, for rows after the prompt
-  int n_chunk = 512;                  // tokens per graph; changes speed and scratch memory, not results
+  // Makes layer il of an empty cache in place of an empty layer, with rows for positions before the cache's n_pos and
+  // room for the tokens: how a sequence is extended while its own cache stays as it is. Null: layers begin empty.
+  std::function<Result<LayerCache>(int il)> make_layer;
+  int64_t extra_rows = 0;  // room in a created layer that sees all, for rows after the prompt
+  int n_chunk = 512;       // tokens per graph; changes speed and scratch memory, not results
 
   unsigned taps = kTapNone;  // TapBits wanted in on_layer; layers with a sliding window have none
   int64_t n_query = 0;       // queries observed by the taps: those of the last n_query tokens; at most tokens.size()

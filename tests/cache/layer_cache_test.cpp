@@ -124,6 +124,18 @@ TEST(LayerCache, GatherCopiesAndLeavesTheSourceAlone) {
         const LayerCache kept = layer.gather(keep).value();
         expect_holds(kept, gather_plain(plain, keep));
         EXPECT_EQ(kept.capacity(), n_keep);
+        const LayerCache roomy = layer.gather(keep, /*n_room=*/5).value();
+        expect_holds(roomy, gather_plain(plain, keep));
+        EXPECT_EQ(roomy.capacity(), n_keep + 5);
+        std::vector<std::vector<int32_t>> positions;
+        for (int head = 0; head < shape.n_head_kv; ++head) {
+          positions.emplace_back(roomy.positions(head).begin(), roomy.positions(head).end());
+        }
+        const LayerCache again = LayerCache::from_rows(ggml_backend_cpu_buffer_type(), shape, format, positions,
+                                                       roomy.read_k_bytes(), roomy.read_v_bytes())
+                                     .value();
+        expect_holds(again, gather_plain(plain, keep));
+        EXPECT_EQ(again.capacity(), n_keep);
         EXPECT_FALSE(kept.still_holds(layer.mark(), 1));  // its rows are other ones
         const bool one_list = std::all_of(keep.begin(), keep.end(), [&](const auto& rows) { return rows == keep[0]; });
         EXPECT_EQ(kept.bytes().index, 4 * n_keep * (one_list ? 1 : shape.n_head_kv));

@@ -3,6 +3,7 @@
 //
 // Layers with a sliding window: outside the budget, cut to their window after prefill and while decoding, and none of
 // it changes what a layer sees. Their graphs are held against libllama in tests/model/tiny_oracle_test.cpp.
+#include <atomic>
 #include <numeric>
 
 #include "engine/tiny_engine.h"
@@ -100,6 +101,37 @@ TEST_F(SlidingTest, CompressedLayersBesideWindowsAreHeldAsForecast) {
       for (int il : {1, 3}) ASSERT_LE(sequence->cache.layer(il).n_rows(), planned.rows[static_cast<size_t>(il)] + 5);
     }
   }
+}
+
+// Turns appended to a cut cache answer as one long prompt, whether layers drop rows beside their windows or not.
+TEST_F(SlidingTest, TurnsAreAppendedToCutCaches) {
+  const auto all = tokens(190);
+  const auto expected = test::all_logits(engine_->forward(), all, kF32Cache, 512);
+  const std::span<const int32_t> whole(all);
+  Sequence sequence = prefill(*engine_, whole.first(70), plan_full(config(), 70, kF32Cache));
+  for (const int64_t n_pos : {75, 130, 190}) {
+    const auto n_held = static_cast<size_t>(sequence.cache.n_pos());
+    const Status extended = engine_->extend(sequence, whole.subspan(n_held, static_cast<size_t>(n_pos) - n_held),
+                                            plan_full(config(), n_pos, kF32Cache), {.n_decode = 10});
+    ASSERT_TRUE(extended.ok()) << extended.message();
+    EXPECT_LE(test::kl_of_logits(expected[static_cast<size_t>(n_pos) - 1], sequence.logits), 1e-6) << n_pos;
+    EXPECT_LT(sequence.cache.layer(0).n_rows(), kWindow + LayerCache::kGrowRows) << n_pos;
+    EXPECT_EQ(sequence.cache.layer(1).n_rows(), n_pos);
+  }
+  Sequence compressed = prefill(*engine_, whole.first(100), plan(policy("snapkv", "uniform", 0.5), 100));
+  const Status extended =
+      engine_->extend(compressed, whole.subspan(100), plan(policy("snapkv", "uniform", 0.3), 190), {});
+  ASSERT_TRUE(extended.ok()) << extended.message();
+  EXPECT_EQ(compressed.cache.layer(2).n_rows(), kWindow);
+  EXPECT_EQ(compressed.cache.layer(2).positions(0).front(), 190 - kWindow);
+  EXPECT_EQ(compressed.cache.layer(3).n_rows(), 57);
+  // Cancelled, nothing has changed, not even a window.
+  std::atomic<bool> cancel = true;
+  Sequence before = prefill(*engine_, whole.first(70), plan_full(config(), 70, kF32Cache));
+  engine_->set_cancel(&cancel);
+  EXPECT_FALSE(engine_->extend(before, whole.subspan(70), plan_full(config(), 190, kF32Cache)).ok());
+  engine_->set_cancel(nullptr);
+  expect_same_cache(before.cache, prefill(*engine_, whole.first(70), plan_full(config(), 70, kF32Cache)).cache);
 }
 
 // The traced cache is the window's rows, and what both caches say differs by the other layers alone.
