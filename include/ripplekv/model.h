@@ -59,7 +59,8 @@ struct ModelConfig {
   LayerShape layer_shape() const { return {head_dim, n_head_kv}; }
 };
 
-enum class WeightsMode { kNative, kF32 };  // as in the file (mapped), or dequantised at load
+// As in the file (mapped), or dequantised at load: F32, or BF16 for matrices (half the memory; norms stay F32).
+enum class WeightsMode { kNative, kF32, kBf16 };
 
 // Does this build have a GPU backend and this machine a device for it?
 bool gpu_available();

@@ -28,7 +28,7 @@ struct ProfileSettings {
   std::vector<double> curve_fractions;  // kept fractions of the damage curves, ascending; may be empty
   std::string selector = "snapkv";      // of the damage curves; its protected rows bound `evictable`
   SelectorOptions selector_options;
-  std::string weights = "native";  // native | f32
+  std::string weights = "native";  // native | f32 | bf16
   KvFormat kv_format;
   std::string calibration;  // where the samples come from ("builtin" or a path's name)
   bool operator==(const ProfileSettings&) const = default;

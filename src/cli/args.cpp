@@ -76,15 +76,17 @@ void add_model_path(OptionTable& table, std::string& path) {
 // may_be_auto: f32 where it fits in memory.
 void add_model_args(OptionTable& table, ModelArgs& model, bool may_be_auto = false) {
   add_model_path(table, model.path);
-  const std::string help = "Compute with the weights as stored, or converted to f32 when loaded (exact, larger)";
+  const std::string help =
+      "Compute with the weights as stored, or converted when loaded: f32 (exact, larger), bf16 (half of that)";
   if (may_be_auto) {
     add_name(table,
              {.names = "--weights",
-              .value = "auto|native|f32",
+              .value = "auto|native|f32|bf16",
               .help = help + "; auto: f32 if it takes less than half of the free memory"},
-             model.weights, {kWeightsAuto, "native", "f32"});
+             model.weights, {kWeightsAuto, "native", "f32", "bf16"});
   } else {
-    add_name(table, {.names = "--weights", .value = "native|f32", .help = help}, model.weights, {"native", "f32"});
+    add_name(table, {.names = "--weights", .value = "native|f32|bf16", .help = help}, model.weights,
+             {"native", "f32", "bf16"});
   }
   add_parsed(table,
              {.names = "-ngl,--n-gpu-layers,--gpu-layers",

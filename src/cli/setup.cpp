@@ -53,7 +53,8 @@ Result<std::shared_ptr<const Model>> load_model(const ModelArgs& args) {
   RKV_ASSIGN_OR_RETURN(const std::string path, model_path_or_default(args.path));
   if (args.path.empty()) print_to_stderr(fmt::format("model: {} (the default; -m names another)", path));
   ModelOptions options;
-  options.weights = args.weights == "f32" ? WeightsMode::kF32 : WeightsMode::kNative;
+  if (args.weights == "f32") options.weights = WeightsMode::kF32;
+  if (args.weights == "bf16") options.weights = WeightsMode::kBf16;
   options.n_gpu_layers =
       args.n_gpu_layers != kGpuLayersAuto ? args.n_gpu_layers : (gpu_available() ? kGpuLayersAll : 0);
   options.n_ctx = args.n_ctx;

@@ -10,6 +10,7 @@
 #include <ggml.h>
 
 #include <algorithm>
+#include <cstring>
 
 namespace ripplekv {
 namespace {
@@ -103,6 +104,7 @@ Status WeightStore::fill(Place& place) {
   }
   ggml_backend_buffer_set_usage(place.buffer, GGML_BACKEND_BUFFER_USAGE_WEIGHTS);
   std::vector<float> values;
+  std::vector<ggml_bf16_t> rounded;
   for (const Bound& bound : place.bound) {
     const auto bytes = file_->tensor_bytes(bound.id);
     const auto type = static_cast<ggml_type>(file_->tensor_type(bound.id));
@@ -114,12 +116,19 @@ Status WeightStore::fill(Place& place) {
     const int64_t n = bound.tensor->ne[0];
     const size_t row = ggml_row_size(type, n);
     values.resize(static_cast<size_t>(n));
+    rounded.resize(static_cast<size_t>(n));
     std::vector<uint8_t> aligned(row);
     for (int64_t r = 0; r < ggml_nrows(bound.tensor); ++r) {
       std::copy_n(bytes.data() + static_cast<size_t>(r) * row, row, aligned.data());
-      ggml_get_type_traits(type)->to_float(aligned.data(), values.data(), n);
-      ggml_backend_tensor_set(bound.tensor, values.data(), static_cast<size_t>(r) * bound.tensor->nb[1],
-                              values.size() * sizeof(float));
+      if (type == GGML_TYPE_F32) {
+        std::memcpy(values.data(), aligned.data(), row);
+      } else {
+        ggml_get_type_traits(type)->to_float(aligned.data(), values.data(), n);
+      }
+      const bool to_bf16 = bound.tensor->type == GGML_TYPE_BF16;
+      if (to_bf16) ggml_fp32_to_bf16_row(values.data(), rounded.data(), n);
+      ggml_backend_tensor_set(bound.tensor, to_bf16 ? static_cast<const void*>(rounded.data()) : values.data(),
+                              static_cast<size_t>(r) * bound.tensor->nb[1], bound.tensor->nb[1]);
     }
   }
   return ok_status();
@@ -158,10 +167,19 @@ ggml_tensor* WeightBinder::optional(const std::string& name, std::initializer_li
                                 name, type < GGML_TYPE_COUNT ? ggml_type_name(type) : "of unknown dtype"));
     return nullptr;
   }
-  if (store_.options_.weights == WeightsMode::kF32) type = GGML_TYPE_F32;
+  switch (store_.options_.weights) {
+    case WeightsMode::kNative:
+      break;
+    case WeightsMode::kF32:
+      type = GGML_TYPE_F32;
+      break;
+    case WeightsMode::kBf16:
+      type = shape.size() == 1 ? GGML_TYPE_F32 : GGML_TYPE_BF16;
+      break;
+  }
   // Norms, biases and rotation factors: ggml's element-wise kernels abort on most other dtypes.
   if (shape.size() == 1 && type != GGML_TYPE_F32) {
-    status_ = unsupported(fmt::format("model '{}': tensor '{}' is {}, expected f32 (--weights f32 converts it)",
+    status_ = unsupported(fmt::format("model '{}': tensor '{}' is {}, expected f32 (--weights f32 or bf16 converts it)",
                                       file.path(), name, ggml_type_name(type)));
     return nullptr;
   }

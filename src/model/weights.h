@@ -3,7 +3,7 @@
 //
 // ModelWeights: the tensors of a model by their role, with shapes. WeightBinder: hands them out by name, checking shape
 // and dtype. WeightStore: owns their memory (the mapping, or buffers filled at load) and decides the device of a layer.
-// Shapes are ggml order; dtype is the file's, or F32 with WeightsMode::kF32.
+// Shapes are ggml order; dtype is the file's, or what ModelOptions::weights makes of it.
 #pragma once
 
 #include <initializer_list>

@@ -56,9 +56,9 @@ Status check_settings(const ProfileSettings& settings) {
     }
     before = fraction;
   }
-  if (settings.weights != "native" && settings.weights != "f32") {
+  if (settings.weights != "native" && settings.weights != "f32" && settings.weights != "bf16") {
     return bad_key("settings.weights",
-                   fmt::format("got {}, expected native or f32", ripplekv::quoted(settings.weights)));
+                   fmt::format("got {}, expected native, f32 or bf16", ripplekv::quoted(settings.weights)));
   }
   return check_selector(settings.selector, settings.selector_options, "settings.");
 }

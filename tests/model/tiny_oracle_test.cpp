@@ -331,6 +331,28 @@ TEST_P(TinyOracleTypeTest, F32WeightsAreTheDequantisedFile) {
   EXPECT_LE(worst(expected, test::all_logits(*forward_, tokens, kF32Cache, 7)), 1e-6);
 }
 
+// --weights bf16 is the file with every matrix rounded to BF16, norms and biases untouched.
+TEST_F(TinyOracleTest, Bf16WeightsAreThoseOfABf16File) {
+  for (const int type : {GGML_TYPE_F32, GGML_TYPE_Q4_0, GGML_TYPE_BF16}) {
+    test::TinyGguf tiny = model_of(type, "llama");
+    const std::string path = test::tiny_gguf(tiny);
+    load(path, WeightsMode::kBf16);
+    EXPECT_EQ(model_->weights_bytes(),
+              int64_t{2} * (300 * 256 + 256 * (2 * 256 + 2 * 128) + 3 * 256 * 256) + 4 * 3 * 256);
+    const auto tokens = test::random_tokens(33, model_->config().n_vocab, 12);
+    const auto got = test::all_logits(*forward_, tokens, kF32Cache, 512);
+    load(path, WeightsMode::kF32);
+    const auto exact = test::all_logits(*forward_, tokens, kF32Cache, 512);
+    // BF16 keeps 8 bits: relative roundings of 2^-9 in weights and activations.
+    EXPECT_LE(worst(exact, got), 1e-2);
+    if (type != GGML_TYPE_F32) continue;
+    EXPECT_GT(worst(exact, got), 1e-9) << "not rounded";
+    tiny.weight_type = GGML_TYPE_BF16;
+    load(test::tiny_gguf(tiny));
+    EXPECT_EQ(got, test::all_logits(*forward_, tokens, kF32Cache, 512));
+  }
+}
+
 TEST_F(TinyOracleTest, EveryDtypeOfRealFilesIsTested) {
   const auto types = test::weight_types();
   for (const ggml_type type :

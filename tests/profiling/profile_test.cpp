@@ -159,7 +159,7 @@ TEST_F(ProfileTest, HandMadeDamageIsRefusedAndNamed) {
       {"\"selector\": \"snapkv\"", "\"selector\": \"x\"", "key 'settings.selector': "},
       {"\"kernel\": 5", "\"kernel\": 4", "key 'settings.selector_options': "},
       {"\"group\": \"mean\"", "\"group\": \"avg\"", "key 'settings.selector_options.group': got 'avg'"},
-      {"\"native\"", "\"f16\"", "key 'settings.weights': got 'f16', expected native or f32"},
+      {"\"native\"", "\"f16\"", "key 'settings.weights': got 'f16', expected native, f32 or bf16"},
       {"\"k\": \"q8_0\"", "\"k\": \"int8\"", "key 'settings.kv_format.k': kv format: got 'int8'"},
       {"\"calibration\": \"builtin\"", "\"calibration\": {}", "key 'settings.calibration': got an object"},
       // Totals.
