@@ -440,6 +440,11 @@ void add_args(OptionTable& table, AllocateArgs& args) {
 void add_args(OptionTable& table, RunArgs& args) {
   add_model_args(table, args.model);
   add_prompt_args(table, args.prompt);
+  table.add_flag(
+      "-i,--interactive,-cnv,--conversation",
+      "Talk in turns over one cache: lines of standard input, with --prompt or --file as the first; /help there "
+      "lists what else a line may be",
+      [&args] { args.interactive = true; });
   add_sampling_args(table, args.sampling);
   add_kv_args(table, args.kv, /*decodes=*/true);
   table.begin_group("Output");
@@ -450,6 +455,17 @@ void add_args(OptionTable& table, RunArgs& args) {
                  [&args] { args.output.receipt = true; });
   add_common_args(table, args.output);
   table.add_rule([&args]() -> Status {
+    if (args.interactive && args.output.json) {
+      return invalid_argument("--json: got --interactive as well, whose answers are text, expected one or the other");
+    }
+    if (args.interactive && args.prompt.raw) {
+      return invalid_argument(
+          "--raw: got --interactive as well, whose turns need the chat template, expected one of them");
+    }
+    if (args.interactive && args.prompt.file == "-") {
+      return invalid_argument(
+          "--file: got - beside --interactive, whose turns come from there, expected a file's name");
+    }
     if (args.auto_profile && (!args.kv.budget || !args.kv.budget_file.empty())) {
       return invalid_argument("--auto-profile: got no budget that a profile could share out, expected --kv-budget too");
     }

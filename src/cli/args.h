@@ -138,6 +138,7 @@ struct RunArgs {
   ModelArgs model;
   KvArgs kv;
   bool auto_profile = false;  // profile first if there is none
+  bool interactive = false;   // a conversation; the prompt, if there is one, is its first turn
   SamplingArgs sampling;
   PromptArgs prompt;
   OutputArgs output;

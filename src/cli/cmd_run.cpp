@@ -4,15 +4,13 @@
 // ripplekv run: answer one prompt.
 #include <fmt/format.h>
 
-#include <atomic>
 #include <chrono>
-#include <cstdio>
-#include <filesystem>
 #include <nlohmann/json.hpp>
-#include <random>
 
 #include "base/progress.h"
 #include "base/text.h"
+#include "cli/answering.h"
+#include "cli/chat.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/setup.h"
@@ -53,20 +51,6 @@ Status check_context(int64_t n_prompt, const SamplingArgs& sampling, int64_t n_c
   return ok_status();
 }
 
-void print_receipt(const Receipt& receipt) {
-  print_to_stderr(fmt::format("{:>5}  {:>8}  {:>8}  {:>9}  {:>10}  {:>8}  {:>8}  {:>8}", "layer", "planned", "held",
-                              "format", "payload", "scales", "padding", "index"));
-  for (size_t il = 0; il < receipt.lines.size(); ++il) {
-    const ReceiptLine& line = receipt.lines[il];
-    print_to_stderr(fmt::format("{:>5}  {:>8}  {:>8}  {:>9}  {:>10}  {:>8}  {:>8}  {:>8}", il, line.rows_planned,
-                                line.rows_held,
-                                fmt::format("{}/{}", to_string(line.format.k), to_string(line.format.v)),
-                                line.bytes.payload, line.bytes.scales, line.bytes.padding, line.bytes.index));
-  }
-  print_to_stderr(fmt::format("peak of the cache during prefill: {} planned, {} held",
-                              human_bytes(receipt.kv_peak_planned), human_bytes(receipt.kv_peak_held)));
-}
-
 nlohmann::ordered_json receipt_json(const Receipt& receipt) {
   nlohmann::ordered_json lines = nlohmann::json::array();
   for (const ReceiptLine& line : receipt.lines) {
@@ -84,11 +68,10 @@ nlohmann::ordered_json receipt_json(const Receipt& receipt) {
   return lines;
 }
 
-double per_second(int64_t n, double seconds) { return seconds > 0 ? static_cast<double>(n) / seconds : 0; }
-
 }  // namespace
 
 Status cmd_run(const RunArgs& args) {
+  if (args.interactive) return chat(args);
   RKV_ASSIGN_OR_RETURN(const auto model, load_model(args.model));
   RKV_ASSIGN_OR_RETURN(const std::vector<int32_t> prompt, prompt_tokens(*model, args.prompt));
   const auto n_prompt = static_cast<int64_t>(prompt.size());
@@ -97,22 +80,7 @@ Status cmd_run(const RunArgs& args) {
   RKV_ASSIGN_OR_RETURN(const auto engine, make_engine(model, args.model));
   engine->set_cancel(interrupt_flag());
 
-  if (args.auto_profile) {
-    const std::string& named = args.kv.allocator.profile_file;
-    std::error_code ignored;
-    std::optional<Profile> found;
-    if (named.empty() || std::filesystem::exists(named, ignored)) {
-      RKV_ASSIGN_OR_RETURN(found, find_profile(named, model->id()));
-    }
-    if (!found || !found->complete()) {
-      ModelArgs profiled_model = args.model;
-      profiled_model.weights = kWeightsAuto;
-      profiled_model.n_ctx = 0;  // of the run, not of the model's profile
-      RKV_ASSIGN_OR_RETURN(const Profiled profiled, profile_with_progress(profiled_model, ProfileSettings(), "", 8,
-                                                                          args.kv.allocator.profile_file, false));
-      print_to_stderr(fmt::format("profiled in {}", human_duration(profiled.profile.seconds)));
-    }
-  }
+  RKV_RETURN_IF_ERROR(profile_if_asked(args, *model));
   std::string note;
   RKV_ASSIGN_OR_RETURN(const auto budgets, resolve_budgets(args.kv, model->id(), note));
   if (!note.empty()) print_to_stderr("note: " + note);
@@ -134,45 +102,17 @@ Status cmd_run(const RunArgs& args) {
   Sequence sequence = std::move(*prefilled);
   const double prefill_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 
-  GenerateOptions options;
-  options.sampling.n_vocab = model->config().n_vocab;
-  options.sampling.seed = args.sampling.seed.value_or(std::random_device()());
-  options.sampling.temperature = args.sampling.temperature;
-  options.sampling.top_k = args.sampling.top_k;
-  options.sampling.top_p = args.sampling.top_p;
-  options.sampling.min_p = args.sampling.min_p;
-  options.sampling.repeat_penalty = args.sampling.repeat_penalty;
-  options.sampling.repeat_last_n = args.sampling.repeat_last_n;
-  options.n_predict = args.sampling.n_predict;
-  options.n_ctx = n_ctx;
-  options.stop = args.prompt.stop;
-  std::atomic<bool> output_failed = false;
+  const GenerateOptions options = generate_options(args, model->config(), n_ctx);
+  AnswerOutput output(*engine);
   const auto stream = [&](std::string_view text) {
-    if (args.output.json) return;
-    if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return;
-    output_failed = true;  // nobody reads on: stop
-    engine->set_cancel(&output_failed);
+    if (!args.output.json) output.write(text);
   };
   const Result<Generated> generated = generate(*engine, sequence, prompt, options, stream);
-  if (!args.output.json) {
-    std::fputs("\n", stdout);
-    std::fflush(stdout);  // before what stderr says
-  }
-  if (output_failed) return io_error("standard output could not be written");
+  if (!args.output.json) output.end();
+  if (output.failed()) return io_error("standard output could not be written");
   if (!generated.ok()) return generated.status();
 
-  // Both in bytes of rows: what is allocated beside them (room to grow, page ends) is told apart.
-  const LayerBytes bytes = sequence.cache.bytes();
-  const int64_t held = bytes.payload + bytes.scales + bytes.index;
-  const int64_t allocated = bytes.total();
-  int64_t full = 0;
-  for (int il = 0; il < model->config().n_layer; ++il) {
-    const KvFormat& format = plan.format[static_cast<size_t>(il)];
-    const int64_t window = plan.window_of(il);
-    full += (window > 0 ? std::min(window, sequence.cache.n_pos()) : sequence.cache.n_pos()) *
-            (bytes_per_row(model->config().layer_shape(), format) - index_bytes_per_row(model->config().layer_shape()) +
-             static_cast<int64_t>(sizeof(int32_t)));
-  }
+  const KvFigures kv = kv_figures(sequence);
   const double prefill_speed = per_second(n_prompt, prefill_seconds);
   const double decode_speed = per_second(generated->n_decoded, generated->seconds);
   if (args.output.json) {
@@ -185,9 +125,9 @@ Status cmd_run(const RunArgs& args) {
                                          {"allocator", budgets ? budgets->allocator : "full"},
                                          {"kv_budget", budgets ? budgets->budget.to_string() : "full"},
                                          {"rows", plan.rows},
-                                         {"kv_bytes_held", held},
-                                         {"kv_bytes_allocated", allocated},
-                                         {"kv_bytes_full", full},
+                                         {"kv_bytes_held", kv.held},
+                                         {"kv_bytes_allocated", kv.allocated},
+                                         {"kv_bytes_full", kv.full},
                                          {"kv_bytes_peak", sequence.receipt.kv_peak_held},
                                          {"kv_bytes_peak_planned", sequence.receipt.kv_peak_planned},
                                          {"prefill_seconds", prefill_seconds},
@@ -199,11 +139,7 @@ Status cmd_run(const RunArgs& args) {
     fmt::print("{}\n", json_text(json));
   }
   if (args.output.receipt) print_receipt(sequence.receipt);
-  print_to_stderr(fmt::format(
-      "prefill {} tokens, {:.1f} tokens/s | decode {} tokens, {:.1f} tokens/s | KV {} held ({} allocated), {} full "
-      "({:.1f}%)",
-      n_prompt, prefill_speed, generated->n_decoded, decode_speed, human_bytes(held), human_bytes(allocated),
-      human_bytes(full), 100.0 * static_cast<double>(held) / static_cast<double>(full)));
+  print_to_stderr(closing_line(n_prompt, prefill_seconds, *generated, kv));
   return generated->stopped_by == "interrupt" ? cancelled("interrupted") : ok_status();
 }
 

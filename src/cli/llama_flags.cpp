@@ -25,8 +25,9 @@ constexpr std::array kRefusals = {
     Refusal{"--rope-scaling --rope-scale --rope-freq-base --rope-freq-scale --yarn-orig-ctx --yarn-ext-factor "
             "--yarn-attn-factor --yarn-beta-slow --yarn-beta-fast",
             "RoPE is used as the model file says"},
-    Refusal{"-cnv --conversation -st --single-turn -i --interactive -if --interactive-first -mli --multiline-input",
-            "there is no chat loop: `run` answers one prompt, with the model's chat template"},
+    Refusal{"-st --single-turn", "leave --interactive out: `run` then answers one prompt"},
+    Refusal{"-if --interactive-first", "with --interactive and no prompt, you speak first"},
+    Refusal{"-mli --multiline-input", "with --interactive a line is a turn; --file gives a longer first one"},
     Refusal{"-no-cnv --no-conversation", "use --raw, which leaves the chat template out"},
     Refusal{"--chat-template --chat-template-file --chat-template-kwargs --jinja --no-jinja",
             "the chat template is the one in the model file; --raw leaves it out"},
@@ -52,7 +53,8 @@ constexpr std::array kRefusals = {
             "positions are never shifted; --kv-budget and --decode-slack bound the cache"},
     Refusal{"-dt --defrag-thold --swa-full -kvu --kv-unified -no-kvu --no-kv-unified -cram --cache-ram",
             "every layer has a cache of its own, as large as its budget (--kv-budget)"},
-    Refusal{"--prompt-cache --prompt-cache-all --prompt-cache-ro", "caches are not saved to disk"},
+    Refusal{"--prompt-cache --prompt-cache-all --prompt-cache-ro",
+            "with --interactive, /save and /load keep a conversation with its cache"},
     Refusal{"-kvo --kv-offload -nkvo --no-kv-offload", "a layer's cache lives where its weights are (--n-gpu-layers)"},
     Refusal{"-sm --split-mode -ts --tensor-split -mg --main-gpu -dev --device --list-devices -ot --override-tensor "
             "-cmoe --cpu-moe -ncmoe --n-cpu-moe --rpc",

@@ -91,7 +91,10 @@ Result<Sequence> Engine::prefill(std::span<const int32_t> tokens, const CachePla
   request.cache = &sequence.cache;
   request.formats = plan.format;
   if (plan.keeps_all() && options.n_decode < LayerCache::kManyRows) {
-    request.extra_rows = plan.rows_after(0, options.n_decode) - plan.n_prompt;
+    // The same in all layers that see all.
+    for (int il = 0; il < config.n_layer; ++il) {
+      if (plan.window_of(il) == 0) request.extra_rows = plan.rows_after(il, options.n_decode) - plan.n_prompt;
+    }
   }
   RKV_RETURN_IF_ERROR(fill(std::move(request), plan.keeps_all() ? Fill::kWindows : Fill::kPlan, forecast, options,
                            /*beside=*/0, sequence));

@@ -33,13 +33,17 @@ Result<ChatTemplate> model_chat_template(const Model& model) {
   return chat;
 }
 
-Result<std::vector<int32_t>> chat_tokens(const Model& model, const ChatTemplate& chat,
-                                         std::span<const ChatMessage> messages) {
-  RKV_ASSIGN_OR_RETURN(const std::string text, chat.render(messages, /*add_generation_prompt=*/true));
-  std::vector<int32_t> tokens = model.vocab().tokenize(text, /*add_special=*/true, /*parse_special=*/true);
+std::vector<int32_t> rendered_tokens(const Model& model, std::string_view rendering) {
+  std::vector<int32_t> tokens = model.vocab().tokenize(rendering, /*add_special=*/true, /*parse_special=*/true);
   const int32_t bos = model.vocab().bos();
   if (tokens.size() >= 2 && bos >= 0 && tokens[0] == bos && tokens[1] == bos) tokens.erase(tokens.begin());
   return tokens;
+}
+
+Result<std::vector<int32_t>> chat_tokens(const Model& model, const ChatTemplate& chat,
+                                         std::span<const ChatMessage> messages) {
+  RKV_ASSIGN_OR_RETURN(const std::string text, chat.render(messages, /*add_generation_prompt=*/true));
+  return rendered_tokens(model, text);
 }
 
 Result<ProfilerSample> tokenize_sample(const Model& model, const ChatTemplate* chat, const CalibrationSample& sample,

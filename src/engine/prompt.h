@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/chat_template.h"
@@ -19,7 +20,10 @@ namespace ripplekv {
 // The model's own template, tried once. Errors: none in the file (kNotFound), or one that cannot be used.
 Result<ChatTemplate> model_chat_template(const Model& model);
 
-// Messages through the template and the tokenizer, ending where the answer begins. Never two begin-of-sequence tokens.
+// A whole rendering as tokens. Never two begin-of-sequence tokens, whether template or tokenizer adds the first.
+std::vector<int32_t> rendered_tokens(const Model& model, std::string_view rendering);
+
+// Messages through the template and the tokenizer, ending where the answer begins.
 Result<std::vector<int32_t>> chat_tokens(const Model& model, const ChatTemplate& chat,
                                          std::span<const ChatMessage> messages);
 

@@ -280,6 +280,16 @@ Result<Session> read_session(const std::string& path, const Model& model) {
       return mismatch(fmt::format("{}: layer {} has {} heads of {} values, the model's {} of {}", path, il,
                                   layer.shape.n_head_kv, layer.shape.head_dim, expected.n_head_kv, expected.head_dim));
     }
+    if (const int64_t window = config.window_of(il); window > 0) {
+      // Its attention takes the rows for the last ones, without a gap.
+      const auto n_pos = static_cast<int64_t>(parsed.state.tokens.size());
+      for (const std::vector<int32_t>& positions : layer.positions) {
+        const auto n_rows = static_cast<int64_t>(positions.size());
+        if (n_rows >= std::min(window, n_pos) && positions.front() == n_pos - n_rows) continue;
+        return data_loss(fmt::format("{}: layer {} holds {} rows from position {}, expected the last {} at least", path,
+                                     il, n_rows, positions.front(), std::min(window, n_pos)));
+      }
+    }
     RKV_ASSIGN_OR_RETURN(LayerCache cache,
                          LayerCache::from_rows(model.store().layer_buffer_type(il), layer.shape, layer.format,
                                                std::move(layer.positions), layer.k, layer.v));

@@ -169,6 +169,7 @@ TEST(Args, RunTakesEveryFlag) {
       {{"--repeat-last-n"}, "-1", {}, [](const A& a) { return a.sampling.repeat_last_n == -1; }},
       {{"--auto-profile"}, "", {"--kv-budget", "10%"}, [](const A& a) { return a.auto_profile; }},
       {{"--receipt"}, "", {}, [](const A& a) { return a.output.receipt; }},
+      {{"-i", "--interactive", "-cnv", "--conversation"}, "", {}, [](const A& a) { return a.interactive; }},
       json_case<A>(),
       verbose_case<A>(),
   };
@@ -395,6 +396,9 @@ TEST(Args, RefusesFlagsThatContradictOrDoNothing) {
   const std::vector<Refusal> cases = {
       {{"run", "-p", "a", "-f", "b"}, {"--file", "--prompt"}},
       {{"run", "--raw", "-sys", "x"}, {"--system-prompt", "--raw"}},
+      {{"run", "-i", "--json"}, {"--json", "--interactive"}},
+      {{"run", "--raw", "-cnv"}, {"--raw", "--interactive"}},
+      {{"run", "-i", "-f", "-"}, {"--file", "--interactive"}},
       {{"run", "--kv-type", "f32", "-ctk", "f16"}, {"--kv-type", "--cache-type-k"}},
       {{"run", "-ctv", "f16", "--kv-type", "f32"}, {"--kv-type", "--cache-type-v"}},
       {{"run", "--selector", "snapkv"}, {"--selector", "--kv-budget"}},

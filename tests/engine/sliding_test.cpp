@@ -84,6 +84,22 @@ TEST_F(SlidingTest, CuttingToTheWindowChangesNoAnswer) {
   }
 }
 
+TEST_F(SlidingTest, FullLayersBesideWindowsHaveRoomForTheAnswer) {
+  for (const int64_t n_prompt : {7, 150}) {
+    const CachePlan planned = plan_full(config(), n_prompt, kF32Cache);
+    auto sequence = engine_->prefill(tokens(n_prompt), planned, {.n_decode = 60});
+    ASSERT_TRUE(sequence.ok()) << sequence.status().message();
+    const MemoryForecast forecast = forecast_memory(planned, config(), 60);
+    EXPECT_EQ(sequence->cache.layer(1).capacity(), n_prompt + 60);
+    EXPECT_EQ(sequence->cache.bytes().allocated(), forecast.kv_after_prefill);
+    EXPECT_EQ(sequence->receipt.kv_peak_held, forecast.kv_peak);
+    for (int step = 0; step < 60; ++step) {
+      decode(*sequence, 10 + step);
+      ASSERT_LE(sequence->cache.bytes().allocated(), forecast.kv_decode);
+    }
+  }
+}
+
 TEST_F(SlidingTest, CompressedLayersBesideWindowsAreHeldAsForecast) {
   for (const std::string selector : {"snapkv", "h2o", "expected_attention", "sinks+knorm"}) {
     CachePlan planned = plan(policy(selector, "ripple", 0.4), 150);

@@ -1,0 +1,130 @@
+// SPDX-FileCopyrightText: 2026 RippleKV contributors
+// SPDX-License-Identifier: MIT
+//
+// `run --interactive` from outside, driven by lines of standard input: on a tiny model what every command says, what
+// goes to which stream, and that nothing wrong ends a conversation. With editing on a terminal it is the same loop.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "cli/shell.h"
+#include "test_util/paths.h"
+#include "test_util/tiny_gguf.h"
+
+namespace ripplekv {
+namespace {
+
+using test::Outcome;
+
+class ChatTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    test::TinyGguf tiny;
+    tiny.n_layer = 3;
+    tiny.head_dim = 32;
+    tiny.n_embd = 128;
+    tiny.n_vocab = 3000;
+    tiny.chat_template = "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}[assistant]";
+    folder_ = test::temp_dir();
+    test::write_tiny_gguf(tiny, folder_ + "/tiny.gguf");
+    tiny.chat_template = "";
+    test::write_tiny_gguf(tiny, folder_ + "/plain.gguf");
+    tiny.seed = 2;
+    tiny.chat_template = "{{ messages[0].content }}";
+    test::write_tiny_gguf(tiny, folder_ + "/other.gguf");
+    std::ofstream(folder_ + "/lines.txt") << "a first turn\nof two lines";
+    std::ofstream(folder_ + "/slash.txt") << "/exit is no command here";
+  }
+  // `lines` is printf's format.
+  static Outcome chat(const std::string& lines, const std::string& args, const std::string& streams = "2>&1",
+                      const std::string& model = "tiny") {
+    return test::shell("export RIPPLEKV_CACHE_DIR='" + folder_ + "/cache' OMP_WAIT_POLICY=passive; cd '" + folder_ +
+                       "'; printf '" + lines + "' | $P run -i -m " + model + ".gguf -n 8 --temp 0 " + args + " " +
+                       streams);
+  }
+  static int64_t count(const std::string& text, const std::string& what) {
+    int64_t n = 0;
+    for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++n;
+    return n;
+  }
+  static std::string folder_;
+};
+
+std::string ChatTest::folder_;
+
+TEST_F(ChatTest, AnswersGoToStdoutAndAllElseToStderr) {
+  const std::string talk = "hello\\n/receipt\\n/budget\\n/regen\\nmore\\n";
+  const Outcome out = chat(talk, "--kv-budget 50% --window 8", "2>/dev/null");
+  EXPECT_EQ(out.exit_code, 0);
+  EXPECT_EQ(std::count(out.text.begin(), out.text.end(), '\n'), 3) << out.text;
+  const std::string first = out.text.substr(0, out.text.find('\n'));
+  EXPECT_EQ(out.text.compare(first.size() + 1, first.size(), first), 0) << "the same greedy answer again";
+  const Outcome err = chat(talk, "--kv-budget 50% --window 8", "2>&1 >/dev/null");
+  EXPECT_EQ(count(err.text, "prefill "), 3) << err.text;
+  EXPECT_EQ(count(err.text, "planned"), 2) << err.text;
+  EXPECT_NE(err.text.find("budget: 50% (uniform, snapkv); "), std::string::npos) << err.text;
+  EXPECT_EQ(err.text.find("> "), std::string::npos) << "no prompt where nobody types";
+}
+
+TEST_F(ChatTest, WhatIsWrongIsOneSentenceAndTheTalkGoesOn) {
+  const Outcome out = chat(
+      "/regen\\n/receipt\\n/save x\\nhello\\n/nope\\n/save\\n/exit now\\n/budget 0\\n/budget 3\\n"
+      "/load none.session\\n/save none/x\\n/load tiny.gguf\\n\\377\\n\\n   \\nmore\\n",
+      "--kv-budget 50% --window 8");
+  EXPECT_EQ(out.exit_code, 0) << out.text;
+  for (const char* says :
+       {"/regen: there is no answer to regenerate", "/receipt: there is no receipt yet", "/save: there is nothing",
+        "unknown command '/nope', expected /budget, /receipt", "/save: got nothing, expected FILE",
+        "/exit: got 'now', expected nothing", "/budget: kv budget: got '0'", "/budget: --kv-budget 3", "none.session",
+        "none/x", "is no session", "not UTF-8 at byte 0"}) {
+    EXPECT_EQ(count(out.text, says), 1) << says << "\n" << out.text;
+  }
+  EXPECT_EQ(count(out.text, "prefill "), 2) << "empty lines are no turns: " << out.text;
+}
+
+TEST_F(ChatTest, BudgetsCanBeChanged) {
+  const Outcome out = chat("hello\\n/budget 64\\nmore\\n/budget\\n/help\\n", "");
+  EXPECT_EQ(count(out.text, "budget: 64 (uniform, snapkv)"), 2) << out.text;
+  EXPECT_EQ(count(out.text, "note: no profile of this model"), 1) << out.text;
+  EXPECT_NE(out.text.find("/regen "), std::string::npos) << out.text;
+}
+
+TEST_F(ChatTest, ASavedTalkGoesOnWithTheSameAnswer) {
+  const std::string flags = "--kv-budget 50% --window 8";
+  const Outcome whole = chat("hello\\nand some more words\\n/save t.session\\n/exit\\nnever\\n", flags, "2>/dev/null");
+  ASSERT_EQ(whole.exit_code, 0);
+  EXPECT_EQ(std::count(whole.text.begin(), whole.text.end(), '\n'), 2) << "/exit ends it: " << whole.text;
+  const Outcome on = chat("hello\\nand some more words\\nlast\\n", flags, "2>/dev/null");
+  const Outcome loaded = chat("/load t.session\\nlast\\n", "", "2>/dev/null");
+  EXPECT_EQ(whole.text + loaded.text, on.text);
+  const Outcome again = chat("/load t.session\\n", "");
+  EXPECT_NE(again.text.find("loaded 4 messages"), std::string::npos) << again.text;
+  EXPECT_NE(again.text.find("budget: 50%"), std::string::npos) << again.text;
+  EXPECT_NE(chat("/load t.session\\n", "", "2>&1", "other").text.find("made for model"), std::string::npos);
+}
+
+TEST_F(ChatTest, ThePromptIsTheFirstTurn) {
+  EXPECT_EQ(chat("", "-p hello", "2>/dev/null").text, chat("hello\\n", "", "2>/dev/null").text);
+  EXPECT_EQ(count(chat("more\\n", "-f lines.txt").text, "prefill "), 2);
+  EXPECT_EQ(count(chat("more\\n", "-f slash.txt").text, "prefill "), 2);
+  EXPECT_EQ(chat("", "").exit_code, 0);
+}
+
+TEST_F(ChatTest, WhatKeepsItFromBeginning) {
+  const Outcome plain = chat("hello\\n", "", "2>&1", "plain");
+  EXPECT_EQ(plain.exit_code, 1);
+  EXPECT_NE(plain.text.find("has no chat template"), std::string::npos) << plain.text;
+  EXPECT_EQ(chat("hello\\n", "--kv-budget 3").exit_code, 1);
+  for (const std::string flag : {"--json", "--raw", "-f -"}) {
+    const Outcome refused = chat("hello\\n", flag);
+    EXPECT_EQ(refused.exit_code, 2) << flag;
+    EXPECT_NE(refused.text.find("--interactive"), std::string::npos) << refused.text;
+  }
+  EXPECT_EQ(chat("hello\\n", "", "2>&1 >/dev/full").exit_code, 1);
+}
+
+}  // namespace
+}  // namespace ripplekv
