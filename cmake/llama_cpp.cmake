@@ -15,6 +15,10 @@ set(GGML_BUILD_TESTS OFF CACHE BOOL "" FORCE)
 set(GGML_BUILD_EXAMPLES OFF CACHE BOOL "" FORCE)
 set(GGML_CCACHE OFF CACHE BOOL "" FORCE) # our launcher is set already
 add_subdirectory("${RIPPLEKV_LLAMA_CPP_DIR}" llama.cpp EXCLUDE_FROM_ALL SYSTEM)
+# The header of a model file is parsed in ggml-base: so that the fuzzer sees which way it went.
+if(RIPPLEKV_FUZZ)
+  target_compile_options(ggml-base PRIVATE -fsanitize=fuzzer-no-link,address)
+endif()
 
 add_library(nlohmann_json_vendor INTERFACE)
 target_include_directories(nlohmann_json_vendor SYSTEM INTERFACE "${RIPPLEKV_LLAMA_CPP_DIR}/vendor")

@@ -19,7 +19,7 @@ done
 tidy_seconds=600 # for what differs; all files take as long as they take
 
 need_packages git clang-format clang-tidy shellcheck python3
-folders=(include src tests)
+folders=(include src tests fuzz)
 [ ! -d bench ] || folders+=(bench)
 
 step "format"

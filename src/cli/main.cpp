@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/utf8.h"
+#include "cli/bus_error.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/logging.h"
@@ -65,6 +66,7 @@ int run_program(const std::vector<std::string>& args) {
 int main(int argc, char** argv) {
   // A closed pipe is a write that fails, not a death that leaves temporary files behind.
   std::signal(SIGPIPE, SIG_IGN);
+  ripplekv::report_bus_errors();
   try {
     return ripplekv::run_program(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
   } catch (const std::bad_alloc&) {

@@ -104,6 +104,7 @@ Status Forward::compute(int64_t n_nodes, const BuildGraph& build) {
 Status Forward::run(const ForwardBatch& batch) {
   const ModelConfig& config = model_->config();
   const ModelWeights& weights = model_->weights();
+  RKV_RETURN_IF_ERROR(model_->store().check_mapping());
   for (const Segment& segment : batch.segments) {
     for (int il = batch.layer_begin; il < batch.layer_end; ++il) {
       RKV_RETURN_IF_ERROR(segment.cache->layer(il).reserve_more(segment.n_tokens));

@@ -54,8 +54,8 @@ class Forward {
   int n_threads() const { return n_threads_; }
 
   // Runs the batch and declares the new rows in each layer run; n_pos of the caches is the caller's to advance.
-  // Reserves room in the caches first. Errors: cancelled, out of memory, logits that are not finite (damaged weights);
-  // then no row is declared.
+  // Reserves room in the caches first. Errors: cancelled, out of memory, a mapped file that shrank, logits that are not
+  // finite (damaged weights); then no row is declared.
   Status run(const ForwardBatch& batch);
 
   // What selectors may see of a layer (taps.h has the meaning of each); forward_taps.cpp.

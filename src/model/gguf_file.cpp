@@ -29,7 +29,7 @@ Result<std::unique_ptr<GgufFile>> GgufFile::open(const std::string& path) {
   std::unique_ptr<GgufFile> file(new GgufFile());
   file->path_ = path;
 
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  const int fd = file->fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) {
     const std::string message = fmt::format("model '{}': {}", path, std::strerror(errno));
     return errno == ENOENT ? not_found(message) : io_error(message);
@@ -45,7 +45,6 @@ Result<std::unique_ptr<GgufFile>> GgufFile::open(const std::string& path) {
   void* pages = MAP_FAILED;
   if (has_head) pages = mmap(nullptr, static_cast<size_t>(info.st_size), PROT_READ, MAP_PRIVATE, fd, 0);
   const int map_errno = errno;
-  ::close(fd);
   if (!regular) return invalid_argument(fmt::format("model '{}': not a file, expected a GGUF file", path));
   if (!has_head) {
     return data_loss(fmt::format("model '{}': {} bytes long, expected a GGUF file", path, info.st_size));
@@ -88,6 +87,17 @@ Status GgufFile::check_tensors() const {
 GgufFile::~GgufFile() {
   if (gguf_ != nullptr) gguf_free(gguf_);
   if (!mapping_.empty()) munmap(const_cast<uint8_t*>(mapping_.data()), mapping_.size());
+  if (fd_ >= 0) ::close(fd_);
+}
+
+Status GgufFile::check_size() const {
+  struct stat info {};
+  if (fstat(fd_, &info) != 0) {
+    return io_error(fmt::format("model '{}': cannot look up its size: {}", path_, std::strerror(errno)));
+  }
+  if (static_cast<uint64_t>(info.st_size) >= mapping_.size()) return ok_status();
+  return data_loss(fmt::format("model '{}': shrank to {} bytes while it was in use, expected the {} it had when opened",
+                               path_, info.st_size, mapping_.size()));
 }
 
 uint32_t GgufFile::version() const { return gguf_get_version(gguf_); }

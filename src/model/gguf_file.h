@@ -54,11 +54,18 @@ class GgufFile {
   std::span<const uint8_t> mapping() const { return mapping_; }
   int64_t alignment() const;
 
+  // kDataLoss if the file is shorter now than what is mapped of it: touching a page beyond its end is SIGBUS, the death
+  // of the process. To be asked before the mapping is used again; costs one fstat. It narrows the gap to one run of a
+  // graph and cannot close it: only a signal handler can, and that is the program's to install (cli/bus_error.h), not a
+  // library's. Reading the weights into memory instead would cost a copy of every model to guard against a rare mishap.
+  Status check_size() const;
+
  private:
   GgufFile() = default;
   Status check_tensors() const;
 
   std::string path_;
+  int fd_ = -1;  // open as long as the mapping: its name may come to mean another file
   gguf_context* gguf_ = nullptr;
   std::span<const uint8_t> mapping_;
 };

@@ -143,6 +143,7 @@ Status WeightStore::load() {
           return reinterpret_cast<uintptr_t>(file_->tensor_bytes(bound.id).data()) % kHostAlignment == 0;
         });
     RKV_RETURN_IF_ERROR(mapped ? map_in_place(place) : fill(place));
+    is_mapped_ = is_mapped_ || mapped;
     for (const Bound& bound : place.bound) bytes_ += static_cast<int64_t>(ggml_nbytes(bound.tensor));
   }
   return ok_status();

@@ -69,6 +69,8 @@ class WeightStore {
 
   // Memory for everything bound so far, filled from the file.
   Status load();
+  // GgufFile::check_size() where weights lie in the mapped file; ok where they do not.
+  Status check_mapping() const { return is_mapped_ ? file_->check_size() : ok_status(); }
 
  private:
   friend class WeightBinder;
@@ -92,6 +94,7 @@ class WeightStore {
   ModelOptions options_;
   int n_layer_ = 0;
   int64_t bytes_ = 0;
+  bool is_mapped_ = false;
   std::vector<ggml_backend_device*> devices_;
   std::vector<Place> places_;  // one per device
 };

@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: 2026 RippleKV contributors
+// SPDX-License-Identifier: MIT
+//
+// budgets.json and profile.json. What is accepted can be used: rows for prompts of any length keep the contract of
+// rows_for(), statistics come out, and what is written again reads back the same.
+#include <algorithm>
+#include <numeric>
+
+#include "base/atomic_file.h"
+#include "ripplekv/budgets.h"
+#include "ripplekv/profile.h"
+#include "targets.h"
+#include "test_util/artefact.h"
+
+namespace ripplekv::fuzz {
+namespace {
+
+void use(const Budgets& budgets) {
+  for (const int64_t n_prompt : {int64_t{1}, int64_t{100}, int64_t{5000}, (int64_t{1} << 31) - 1}) {
+    const int64_t total = total_rows(budgets.budget, n_prompt, budgets.model.n_layer, 512);
+    const int64_t rows_floor = budgets.rows_floor_extra;
+    const auto rows = rows_for(budgets.weights, total, rows_floor, n_prompt);
+    expect_sentence(rows.status());
+    if (!rows.ok()) continue;
+    RKV_CHECK(static_cast<int>(rows->size()) == budgets.model.n_layer);
+    for (const int64_t n : *rows) RKV_CHECK(n >= std::min(rows_floor, n_prompt) && n <= n_prompt);
+    if (n_prompt > rows_floor) {
+      RKV_CHECK(std::accumulate(rows->begin(), rows->end(), int64_t{0}) ==
+                std::min(total, n_prompt * budgets.model.n_layer));
+    }
+  }
+}
+
+void use(const Profile& profile) {
+  if (profile.samples.empty()) return;
+  std::vector<double> means;
+  for (const LayerStatistic& layer : sensitivity_of(profile)) means.push_back(layer.mean);
+  expect_sentence(ripple_weights(means, {}).status());
+  for (size_t i = 0; i < profile.settings.curve_fractions.size(); ++i) {
+    RKV_CHECK(static_cast<int>(damage_of(profile, i).size()) == profile.model.n_layer);
+  }
+}
+
+template <class Artefact>
+void read_use_write(const std::string& path, Result<Artefact> (*read)(const std::string&),
+                    Status (*write)(const Artefact&, const std::string&)) {
+  const Result<Artefact> artefact = read(path);
+  expect_sentence(artefact.status());
+  if (!artefact.ok()) return;
+  use(*artefact);
+  const std::string again = path + ".again";
+  RKV_CHECK(write(*artefact, again).ok());
+  const std::string text = *read_file(again, int64_t{1} << 30);
+  const Result<Artefact> back = read(again);
+  RKV_CHECK(back.ok());
+  RKV_CHECK(write(*back, again).ok());
+  RKV_CHECK(*read_file(again, int64_t{1} << 30) == text);
+}
+
+std::string written(const auto& artefact, auto write) {
+  const std::string path = put_file("seed.json", "");
+  RKV_CHECK(write(artefact, path).ok());
+  return *read_file(path, int64_t{1} << 20);
+}
+
+}  // namespace
+
+int fuzz_artefact(const uint8_t* data, size_t size) {
+  const std::string path = put_file("artefact.json", text_of(data, size));
+  read_use_write(path, read_budgets, write_budgets);
+  read_use_write(path, read_profile, write_profile);
+  return 0;
+}
+
+std::vector<std::string> artefact_seeds() {
+  std::vector<std::string> seeds;
+  Budgets budgets;
+  budgets.model = {test::kHash, "Tiny \xC3\xA9", "llama", 3};
+  budgets.allocator = "ripple";
+  budgets.selector_options.seed = ~uint64_t{0};
+  budgets.weights = {{0.5, 0.125, 0.375}, 32.5};
+  budgets.kv_format = {{KvType::kF16, KvType::kF16}, {KvType::kQ8_0, KvType::kQ4_0}, {KvType::kF32, KvType::kF16}};
+  budgets.settings = R"({"gamma": 8.0, "r": 4.0})";
+  budgets.profile_hash = test::kHash;
+  for (const char* budget : {"20%", "512", "64MiB"}) {
+    budgets.budget = *parse_kv_budget(budget);
+    seeds.push_back(written(budgets, write_budgets));
+  }
+  Profile profile;
+  profile.model = {test::kHash, "Tiny", "llama", 2};
+  profile.settings.curve_fractions = {0.05, 1};
+  profile.settings.calibration = "builtin";
+  profile.samples = {{"one", test::kHash, 100, 32, {{1, 0.5}, {3, 1.5}}, {{0.4, 0.3}, {0, 0}}},
+                     {"two", test::kHash, 2048, 7, {{0, 2.0625}, {1, 4}}, {{0.8, 0.1}, {0, 0}}}};
+  profile.n_sample_planned = 2;
+  seeds.push_back(written(profile, write_profile));
+  profile.settings.curve_fractions = {};
+  profile.samples.clear();
+  seeds.push_back(written(profile, write_profile));
+  return seeds;
+}
+
+}  // namespace ripplekv::fuzz
