@@ -52,9 +52,10 @@ int fuzz_gguf(const uint8_t* data, size_t size) {
 
 std::vector<std::string> gguf_seeds() {
   std::vector<test::TinyGguf> models;
-  for (const char* architecture : {"llama", "phi3", "qwen2", "qwen3"}) {
+  for (const char* architecture : {"gemma3", "llama", "phi3", "qwen2", "qwen3"}) {
     models.push_back(smallest(architecture));
     models.back().biases = models.back().architecture == "qwen2";
+    if (models.back().architecture == "gemma3") models.back().sliding_window = 2;
   }
   test::TinyGguf scaled = smallest("llama");
   scaled.tied = false;

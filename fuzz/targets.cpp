@@ -21,6 +21,7 @@ std::span<const Target> targets() {
       Target{"chat_template", fuzz_chat_template, chat_template_seeds},
       Target{"command_line", fuzz_command_line, command_line_seeds},
       Target{"calibration", fuzz_calibration, calibration_seeds},
+      Target{"session", fuzz_session, session_seeds},
   };
   return kTargets;
 }

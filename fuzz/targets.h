@@ -4,7 +4,7 @@
 // Fuzz targets: one function per reader of what strangers write, given arbitrary bytes. A target aborts where the
 // reader breaks a promise; a crash, a hang or a leak is the sanitizers' and libFuzzer's to report. The functions are
 // ordinary: entry.cpp hands them to libFuzzer, tests/fuzz/ gives them mutated seeds in every test run.
-// A new reader (sessions are next): fuzz_<name>.cpp with its two functions, declared here, and a line in targets.cpp.
+// A new reader: fuzz_<name>.cpp with its two functions, declared here, and a line in targets.cpp.
 #pragma once
 
 #include <cstddef>
@@ -24,6 +24,7 @@ int fuzz_artefact(const uint8_t* data, size_t size);       // budgets.json, prof
 int fuzz_chat_template(const uint8_t* data, size_t size);  // a template, zero bytes, the contents of a conversation
 int fuzz_command_line(const uint8_t* data, size_t size);   // arguments, one a line
 int fuzz_calibration(const uint8_t* data, size_t size);    // one byte for the kind of file, then the file
+int fuzz_session(const uint8_t* data, size_t size);        // a saved conversation, without its checksum
 
 // Good inputs, from which mutation starts: each small, each accepted by its reader.
 std::vector<std::string> gguf_seeds();
@@ -31,6 +32,7 @@ std::vector<std::string> artefact_seeds();
 std::vector<std::string> chat_template_seeds();
 std::vector<std::string> command_line_seeds();
 std::vector<std::string> calibration_seeds();
+std::vector<std::string> session_seeds();
 
 struct Target {
   std::string_view name;  // "gguf": fuzz_gguf.cpp
