@@ -68,6 +68,17 @@ Result<AllocationWeights> pyramid_weights(int n_layer, const PyramidOptions& opt
 // Errors: empty, NaN or infinite (names the layer), negative, r < 1 or gamma < 1.
 Result<AllocationWeights> ripple_weights(std::span<const double> sensitivity, const RippleOptions& options);
 
+// Damage of really compressing one layer alone, as a profile measured it at several kept fractions.
+struct DamageCurves {
+  std::vector<double> kept;                 // ascending, in (0, 1)
+  std::vector<std::vector<double>> damage;  // [kept][n_layer] nats
+};
+
+// Shares that minimise the summed damage at a mean kept fraction: curves interpolated as powers of the rows dropped per
+// row kept, made convex, then spent greedily by marginal gain. They hold for that budget only: a small one goes to
+// other layers than a large one. Errors: no curves, sizes that disagree, values that are not finite or negative.
+Result<AllocationWeights> curves_weights(const DamageCurves& curves, double kept_fraction);
+
 // Whole rows for a prompt: targets from the weights, clamped to [floor, n_prompt]; what a clamp frees or takes is
 // redistributed over the layers still free (water-filling); whole numbers by largest remainder (ties: lower layer).
 // n_prompt <= floor: every layer keeps n_prompt rows. B > n_layer * n_prompt: every layer keeps all.
@@ -82,7 +93,7 @@ struct AllocatorInfo {
   std::string_view summary;  // one line, with the paper
 };
 
-// uniform, pyramid, ripple; `file` (a budgets.json) is read by artefact.h and ends in the same rows_for().
+// uniform, pyramid, ripple, curves; `file` (a budgets.json) is read by artefact.h and ends in the same rows_for().
 std::span<const AllocatorInfo> allocator_registry();
 
 }  // namespace ripplekv

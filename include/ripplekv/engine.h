@@ -60,7 +60,7 @@ Status check_plan(const CachePlan& plan, const ModelConfig& config);
 struct MemoryForecast {
   std::vector<int64_t> layers;  // [n_layer] after prefill
   int64_t kv_after_prefill = 0;
-  int64_t kv_peak = 0;    // in prefill: compressed layers + one full layer
+  int64_t kv_peak = 0;    // in prefill: compressed layers + one full layer in its prefill_format()
   int64_t kv_decode = 0;  // never exceeded while the n_decode tokens follow: all layers grown, one of them moved
   int64_t kv_full = 0;    // of an uncompressed cache of the prompt; sliding layers hold their window there too
   int64_t scratch = 0;    // activations of the prompt and the query windows
@@ -146,9 +146,9 @@ class Engine {
   const Model& model() const { return *model_; }
   int n_threads() const;
 
-  // The whole prompt, layer by layer; each layer is compressed to the plan after its own prefill attention. The receipt
-  // is checked. Errors: 0 tokens, ids out of range, memory that cannot fit the prompt or, where n_decode is known, what
-  // follows (before any work), cancelled.
+  // The whole prompt, layer by layer; each layer is compressed to the plan, and rounded to its kv format, after its own
+  // prefill attention. The receipt is checked. Errors: 0 tokens, ids out of range, memory that cannot fit the prompt
+  // or, where n_decode is known, what follows (before any work), cancelled.
   Result<Sequence> prefill(std::span<const int32_t> tokens, const CachePlan& plan, const PrefillOptions& options = {});
 
   // Appends the tokens of a new turn to the rows held, layer by layer, each layer being compressed again to the plan

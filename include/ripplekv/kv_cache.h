@@ -83,15 +83,18 @@ class LayerCache {
   // Forgets rows >= n. REQUIRES: n <= n_rows().
   void truncate(int64_t n);
 
-  // A new cache with the kept rows, bytes unchanged, and exactly their capacity and n_room rows more.
+  // A new cache with the kept rows, and exactly their capacity and n_room rows more. Bytes stay unchanged, or are
+  // rounded to another format. Errors: as create().
   // REQUIRES: keep has one list per KV head, equally long, sorted, unique, each < n_rows().
-  Result<LayerCache> gather(const KeepList& keep, int64_t n_room = 0) const;
+  Result<LayerCache> gather(const KeepList& keep, int64_t n_room = 0) const { return gather(keep, format_, n_room); }
+  Result<LayerCache> gather(const KeepList& keep, const KvFormat& format, int64_t n_room = 0) const;
 
   // Becomes what gather(keep) would be. On host memory rows move in place and the pages behind them return to the
   // system: no second allocation, no failure. Elsewhere the kept rows stand beside the old ones for a moment; on error
   // nothing has changed.
   Status compact(const KeepList& keep);
   bool compacts_in_place() const;
+  KeepList last_rows(int64_t n) const;  // of every head. REQUIRES: 1 <= n <= n_rows()
 
   Result<LayerCache> copy() const;
 

@@ -6,7 +6,9 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
+#include <vector>
 
 #include "ripplekv/status.h"
 
@@ -19,6 +21,11 @@ struct KvFormat {
   KvType v = KvType::kF16;
   bool operator==(const KvFormat&) const = default;
 };
+
+// What K and V are while their layer's own prefill attention reads them: quantised formats begin as f16 and are rounded
+// once the layer is done, so that no later layer sees an input that depends on the format.
+KvFormat prefill_format(const KvFormat& format);
+std::vector<KvFormat> prefill_formats(std::span<const KvFormat> formats);
 
 std::string_view to_string(KvType type);
 Result<KvType> parse_kv_type(std::string_view name);

@@ -14,6 +14,7 @@ std::span<const AllocatorInfo> allocator_registry() {
       AllocatorInfo{"uniform", "the same rows in every layer"},
       AllocatorInfo{"pyramid", "most rows in the first layer, linearly fewer with depth (PyramidKV, Cai et al. 2024)"},
       AllocatorInfo{"ripple", "more rows where a nudge of the Value cache moves the output more (needs a profile)"},
+      AllocatorInfo{"curves", "rows where they save most of the measured damage (needs profile --curves)"},
   };
   return kInfos;
 }

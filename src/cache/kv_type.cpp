@@ -25,6 +25,17 @@ bool is_quantised(KvType type) { return type == KvType::kQ8_0 || type == KvType:
 
 }  // namespace
 
+KvFormat prefill_format(const KvFormat& format) {
+  const auto unrounded = [](KvType type) { return type == KvType::kF32 ? KvType::kF32 : KvType::kF16; };
+  return {unrounded(format.k), unrounded(format.v)};
+}
+
+std::vector<KvFormat> prefill_formats(std::span<const KvFormat> formats) {
+  std::vector<KvFormat> before;
+  for (const KvFormat& format : formats) before.push_back(prefill_format(format));
+  return before;
+}
+
 std::string_view to_string(KvType type) {
   for (size_t i = 0; i < kTypes.size(); ++i) {
     if (kTypes[i] == type) return kNames[i];

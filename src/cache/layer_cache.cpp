@@ -18,7 +18,30 @@
 namespace ripplekv {
 namespace {
 
-// Copies rows of one tensor between two capacities, head by head. `rows_of(head)` lists source rows, in order.
+// REQUIRES: whole rows of head_dim values.
+std::vector<float> to_floats(ggml_type type, std::span<const uint8_t> bytes, int64_t n) {
+  std::vector<float> values(static_cast<size_t>(n));
+  if (type == GGML_TYPE_F32) {
+    std::copy_n(reinterpret_cast<const float*>(bytes.data()), n, values.data());
+  } else {
+    ggml_get_type_traits(type)->to_float(bytes.data(), values.data(), n);
+  }
+  return values;
+}
+
+std::vector<uint8_t> from_floats(ggml_type type, std::span<const float> values, int64_t head_dim) {
+  const auto n = static_cast<int64_t>(values.size());
+  std::vector<uint8_t> bytes(ggml_row_size(type, n));
+  if (type == GGML_TYPE_F32) {
+    std::copy_n(values.data(), n, reinterpret_cast<float*>(bytes.data()));
+  } else {
+    ggml_quantize_chunk(type, values.data(), bytes.data(), 0, n / head_dim, head_dim, nullptr);
+  }
+  return bytes;
+}
+
+// Copies rows of one tensor between two capacities and types, head by head. `rows_of(head)` lists source rows, in
+// order.
 template <class RowsOf>
 void copy_rows(const ggml_tensor* from, ggml_tensor* to, int64_t n_rows_from, int64_t n_rows_to, RowsOf rows_of) {
   const size_t row = from->nb[1];
@@ -31,7 +54,13 @@ void copy_rows(const ggml_tensor* from, ggml_tensor* to, int64_t n_rows_from, in
       std::copy_n(source.data() + row * static_cast<size_t>(r), row, out);
       out += row;
     }
-    ggml_backend_tensor_set(to, kept.data(), static_cast<size_t>(head) * to->nb[2], kept.size());
+    const size_t plane = static_cast<size_t>(head) * to->nb[2];
+    if (from->type == to->type) {
+      ggml_backend_tensor_set(to, kept.data(), plane, kept.size());
+    } else {
+      const auto rounded = from_floats(to->type, to_floats(from->type, kept, n_rows_to * from->ne[0]), from->ne[0]);
+      ggml_backend_tensor_set(to, rounded.data(), plane, rounded.size());
+    }
   }
 }
 
@@ -165,10 +194,11 @@ std::vector<std::vector<int32_t>> LayerCache::positions_of(const KeepList& keep)
   return result;
 }
 
-Result<LayerCache> LayerCache::gather(const KeepList& keep, int64_t n_room) const {
+Result<LayerCache> LayerCache::gather(const KeepList& keep, const KvFormat& format, int64_t n_room) const {
   check_keep(keep);
+  RKV_RETURN_IF_ERROR(check_kv_format(format, shape_.head_dim));
   const auto n_keep = static_cast<int64_t>(keep[0].size());
-  LayerCache kept(buffer_type_, shape_, format_);
+  LayerCache kept(buffer_type_, shape_, format);
   RKV_ASSIGN_OR_RETURN(kept.arena_, kept.allocate(n_keep + n_room));
   kept.capacity_ = n_keep + n_room;
   kept.n_rows_ = n_keep;
@@ -182,6 +212,13 @@ Result<LayerCache> LayerCache::gather(const KeepList& keep, int64_t n_room) cons
 }
 
 bool LayerCache::compacts_in_place() const { return arena_->can_shrink(); }
+
+KeepList LayerCache::last_rows(int64_t n) const {
+  RKV_CHECK(n >= 1 && n <= n_rows_);
+  std::vector<int32_t> rows(static_cast<size_t>(n));
+  std::iota(rows.begin(), rows.end(), static_cast<int32_t>(n_rows_ - n));
+  return KeepList(static_cast<size_t>(shape_.n_head_kv), rows);
+}
 
 Status LayerCache::compact(const KeepList& keep) {
   if (!compacts_in_place()) {
@@ -236,15 +273,7 @@ std::vector<uint8_t> LayerCache::read_bytes(const ggml_tensor* tensor) const {
 }
 
 std::vector<float> LayerCache::read_values(const ggml_tensor* tensor) const {
-  const std::vector<uint8_t> bytes = read_bytes(tensor);
-  const int64_t n = n_rows_ * shape_.n_head_kv * shape_.head_dim;
-  std::vector<float> values(static_cast<size_t>(n));
-  if (tensor->type == GGML_TYPE_F32) {
-    std::copy_n(reinterpret_cast<const float*>(bytes.data()), n, values.data());
-  } else {
-    ggml_get_type_traits(tensor->type)->to_float(bytes.data(), values.data(), n);
-  }
-  return values;
+  return to_floats(tensor->type, read_bytes(tensor), n_rows_ * shape_.n_head_kv * shape_.head_dim);
 }
 
 std::vector<uint8_t> LayerCache::read_k_bytes() const { return read_bytes(k()); }
@@ -263,16 +292,8 @@ void LayerCache::write_bytes(ggml_tensor* tensor, std::span<const uint8_t> bytes
 }
 
 void LayerCache::write_v(std::span<const float> values) {
-  const int64_t n = n_rows_ * shape_.n_head_kv * shape_.head_dim;
-  RKV_CHECK(static_cast<int64_t>(values.size()) == n);
-  const ggml_type type = to_ggml(format_.v);
-  std::vector<uint8_t> bytes(ggml_row_size(type, n));
-  if (type == GGML_TYPE_F32) {
-    std::copy_n(values.data(), n, reinterpret_cast<float*>(bytes.data()));
-  } else {
-    ggml_quantize_chunk(type, values.data(), bytes.data(), 0, n_rows_ * shape_.n_head_kv, shape_.head_dim, nullptr);
-  }
-  write_v_bytes(bytes);
+  RKV_CHECK(static_cast<int64_t>(values.size()) == n_rows_ * shape_.n_head_kv * shape_.head_dim);
+  write_v_bytes(from_floats(to_ggml(format_.v), values, shape_.head_dim));
 }
 
 LayerBytes LayerCache::bytes() const {

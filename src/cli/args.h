@@ -157,6 +157,43 @@ struct TraceArgs {
   OutputArgs output;
 };
 
+// A policy as it is written in a list: SELECTOR[+ALLOCATOR][:OPTION[=VALUE]]..., or full.
+struct PolicyArgs {
+  std::string text;
+  bool full = false;
+  AllocatorArgs allocator;
+  SelectorArgs selector;
+  KvTypeArgs type;
+};
+// Options are the flags of allocation, selection and format without their dashes: "snapkv+ripple:r=8:transform=sqrt".
+// A lone selector has the uniform allocator. Errors: as those flags; an option given twice.
+Result<PolicyArgs> parse_policy(std::string_view text);
+
+struct EvalArgs {
+  static constexpr std::string_view kName = "eval";
+  static constexpr std::string_view kSummary =
+      "Compare cache policies: every prompt is prefilled once and forked for each policy and budget";
+  static constexpr std::string_view kExample =
+      "--suite leval --data DIR --policies snapkv,snapkv+ripple --budgets 10%,20% -o results.jsonl";
+  ModelArgs model;
+  std::string suite;
+  std::string data_dir;
+  std::vector<std::string> tasks;  // empty: all
+  int64_t n_sample = 0;            // of each task; 0: all
+  int64_t max_tokens = 0;          // of a prompt; 0: what the context holds
+  std::vector<PolicyArgs> policies;
+  std::vector<double> kept = {0.1, 0.2, 0.3};
+  bool match_bytes = false;
+  std::string profile_file;  // of the policies that name none
+  KvTypeArgs type;           // of the full cache, and of policies that name none
+  int n_answer = 32;
+  bool generate = false;  // let every policy answer, and score it
+  std::string output_file;
+  std::string baseline;  // policy that ratios are taken to; empty: the first compressed one
+  bool fresh = false;
+  OutputArgs output;
+};
+
 struct ModelsArgs {
   static constexpr std::string_view kName = "models";
   static constexpr std::string_view kSummary = "List the models and profiles that are found without being named";
@@ -170,6 +207,7 @@ void add_args(OptionTable& table, ProfileArgs& args);
 void add_args(OptionTable& table, AllocateArgs& args);
 void add_args(OptionTable& table, RunArgs& args);
 void add_args(OptionTable& table, TraceArgs& args);
+void add_args(OptionTable& table, EvalArgs& args);
 void add_args(OptionTable& table, ModelsArgs& args);
 
 }  // namespace ripplekv

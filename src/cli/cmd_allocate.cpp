@@ -24,7 +24,7 @@ struct Subject {
 
 Result<Subject> find_subject(const AllocateArgs& args) {
   Subject subject;
-  const bool needs_profile = args.allocator.name == "ripple";
+  const bool needs_profile = args.allocator.name == "ripple" || args.allocator.name == "curves";
   const bool needs_model = !args.model.empty() || args.allocator.profile_file.empty() || !needs_profile ||
                            args.budget.kind == KvBudget::Kind::kBytes;
   if (needs_model) {

@@ -123,7 +123,7 @@ Result<std::optional<Budgets>> resolve_budgets(const KvArgs& args, const ModelId
   if (!args.budget) return budgets;
   RKV_ASSIGN_OR_RETURN(Policy policy, make_policy(*args.budget, args.allocator, args.selector, args.type));
   std::optional<Profile> profile;
-  if (policy.allocator.empty() || policy.allocator == "ripple") {
+  if (policy.allocator.empty() || policy.allocator == "ripple" || policy.allocator == "curves") {
     RKV_ASSIGN_OR_RETURN(profile, find_profile(args.allocator.profile_file, model));
   }
   if (policy.allocator.empty()) {

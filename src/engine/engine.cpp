@@ -13,32 +13,10 @@
 
 #include "base/text.h"
 #include "engine/machine.h"
-#include "model/layer_view.h"
 #include "model/prefill.h"
 #include "model/weights.h"
 
 namespace ripplekv {
-namespace {
-
-// ggml aborts on an id outside the embedding.
-Status check_ids(std::span<const int32_t> tokens, int n_vocab, std::string_view what) {
-  for (int32_t token : tokens) {
-    if (token < 0 || token >= n_vocab) {
-      return invalid_argument(fmt::format("{}: token id {}, expected 0 to {}", what, token, n_vocab - 1));
-    }
-  }
-  return ok_status();
-}
-
-// What a layer with a sliding window keeps: its last n rows.
-KeepList last_rows(const LayerCache& layer, int64_t n) {
-  std::vector<int32_t> rows(static_cast<size_t>(n));
-  std::iota(rows.begin(), rows.end(), static_cast<int32_t>(layer.n_rows() - n));
-  return KeepList(static_cast<size_t>(layer.shape().n_head_kv), rows);
-}
-
-}  // namespace
-
 // Queries of the last decoded tokens: slots [0, n_filled) of every layer's tensor, 2 W long; when it is full the last W
 // move to the front.
 struct Sequence::DecodeWindow {
@@ -76,7 +54,7 @@ Result<Sequence> Engine::prefill(std::span<const int32_t> tokens, const CachePla
                                  const PrefillOptions& options) {
   const ModelConfig& config = model_->config();
   if (tokens.empty()) return invalid_argument("prompt: 0 tokens, expected at least 1");
-  RKV_RETURN_IF_ERROR(check_ids(tokens, config.n_vocab, "prompt"));
+  RKV_RETURN_IF_ERROR(check_token_ids(tokens, config.n_vocab, "prompt"));
   RKV_CHECK(plan.n_prompt == static_cast<int64_t>(tokens.size()));
   RKV_RETURN_IF_ERROR(check_plan(plan, config));
   RKV_CHECK(options.n_decode >= 0 && options.n_decode <= LayerCache::kManyRows);
@@ -89,7 +67,8 @@ Result<Sequence> Engine::prefill(std::span<const int32_t> tokens, const CachePla
   PrefillRequest request;
   request.tokens = tokens;
   request.cache = &sequence.cache;
-  request.formats = plan.format;
+  const std::vector<KvFormat> formats = prefill_formats(plan.format);
+  request.formats = formats;
   if (plan.keeps_all() && options.n_decode < LayerCache::kManyRows) {
     // The same in all layers that see all.
     for (int il = 0; il < config.n_layer; ++il) {
@@ -106,27 +85,37 @@ Status Engine::fill(PrefillRequest request, Fill how, const MemoryForecast& fore
   const CachePlan& plan = next.plan;
   const KvCache& cache = *request.cache;
   const auto n_tokens = static_cast<int64_t>(request.tokens.size());
+  const int64_t extra_rows = request.extra_rows;
   RKV_ASSIGN_OR_RETURN(const auto selector, make_selector(plan.selector, plan.selector_options));
   next.n_decode_left = options.n_decode;
   next.receipt.kv_peak_planned = forecast.kv_peak;
   request.n_chunk = options_.n_chunk;
   request.on_progress = options.on_progress;
-  if (how == Fill::kPlan) {
-    request.taps = selector->needs();
-    request.n_query = selector->n_query(n_tokens);
-  }
-  request.on_layer = [&](int il, LayerCache& layer, const LayerTaps& taps) -> Status {
+  if (how == Fill::kPlan) request.n_query = selector->n_query(n_tokens);
+  request.on_layer = [&](int il, LayerCache& layer, const ViewLayer& view) -> Status {
+    const KvFormat& format = plan.format[static_cast<size_t>(il)];
     const int64_t rows =
         how == Fill::kAppend ? layer.n_rows() : std::min(plan.rows[static_cast<size_t>(il)], layer.n_rows());
     const int64_t bytes_planned = forecast.layers[static_cast<size_t>(il)];
     const bool compress = rows < layer.n_rows();
-    const int64_t copied = compress && !layer.compacts_in_place() ? bytes_planned : 0;
+    const bool round = layer.format() != format;
+    const int64_t copied = round || (compress && !layer.compacts_in_place()) ? bytes_planned : 0;
     next.receipt.kv_peak_held = std::max(next.receipt.kv_peak_held, beside + cache.bytes().allocated() + copied);
-    if (compress) {
-      RKV_RETURN_IF_ERROR(layer.compact(
-          plan.window_of(il) > 0
-              ? last_rows(layer, rows)
-              : prune(selector->score(taps), taps.n_rows, taps.n_head_kv, rows, selector->protected_rows())));
+    if (compress || round) {
+      KeepList keep;
+      if (compress && plan.window_of(il) == 0) {
+        RKV_ASSIGN_OR_RETURN(const LayerView seen, view(selector->needs(), request.n_query));
+        keep =
+            prune(selector->score(seen.taps), seen.taps.n_rows, seen.taps.n_head_kv, rows, selector->protected_rows());
+      } else {
+        keep = layer.last_rows(rows);
+      }
+      if (round) {
+        const int64_t n_room = compress || plan.window_of(il) > 0 ? 0 : extra_rows;
+        RKV_ASSIGN_OR_RETURN(layer, layer.gather(keep, format, n_room));
+      } else {
+        RKV_RETURN_IF_ERROR(layer.compact(keep));
+      }
     }
     next.receipt.lines.push_back({rows, layer.n_rows(), bytes_planned, layer.format(), layer.bytes()});
     if (options.record_kept) {
@@ -149,7 +138,7 @@ Status Engine::extend(Sequence& sequence, std::span<const int32_t> tokens, const
   RKV_CHECK(old.n_layer() == config.n_layer);
   const auto n_new = static_cast<int64_t>(tokens.size());
   if (tokens.empty()) return invalid_argument("turn: 0 tokens, expected at least 1");
-  RKV_RETURN_IF_ERROR(check_ids(tokens, config.n_vocab, "turn"));
+  RKV_RETURN_IF_ERROR(check_token_ids(tokens, config.n_vocab, "turn"));
   RKV_CHECK(plan.n_prompt == old.n_pos() + n_new);
   RKV_RETURN_IF_ERROR(check_plan(plan, config));
   RKV_CHECK(options.n_decode >= 0 && options.n_decode <= LayerCache::kManyRows);
@@ -193,9 +182,7 @@ Status Engine::extend(Sequence& sequence, std::span<const int32_t> tokens, const
     request.cache = &next.cache;
     request.make_layer = [&](int il) {
       const LayerCache& layer = old.layer(il);
-      std::vector<int32_t> all(static_cast<size_t>(layer.n_rows()));
-      std::iota(all.begin(), all.end(), 0);
-      return layer.gather(KeepList(static_cast<size_t>(layer.shape().n_head_kv), all), n_new);
+      return layer.gather(layer.last_rows(layer.n_rows()), n_new);
     };
     RKV_RETURN_IF_ERROR(fill(std::move(request), Fill::kPlan, forecast, options, held, next));
   }
@@ -256,7 +243,7 @@ Status Engine::decode(std::span<const DecodeStep> steps) {
       batch.query_taps.push_back({il, index, 1, window.queries->tensor(static_cast<size_t>(il)), window.n_filled});
     }
   }
-  RKV_RETURN_IF_ERROR(check_ids(tokens, config.n_vocab, "decode"));
+  RKV_RETURN_IF_ERROR(check_token_ids(tokens, config.n_vocab, "decode"));
   std::vector<float> logits;
   batch.layer_end = config.n_layer;
   batch.tokens = tokens;
@@ -297,7 +284,7 @@ Status Engine::slide_windows(Sequence& sequence) {
     LayerCache& layer = sequence.cache.layer(il);
     // The row that made it too many is the last; room for it was in the plan.
     if (window == 0 || layer.n_rows() < sequence.plan.rows_after(il, LayerCache::kManyRows)) continue;
-    RKV_RETURN_IF_ERROR(layer.compact(last_rows(layer, window)));
+    RKV_RETURN_IF_ERROR(layer.compact(layer.last_rows(window)));
   }
   return ok_status();
 }
@@ -335,7 +322,7 @@ Status Engine::compress_outgrown(Sequence& sequence) {
 
 Result<std::vector<float>> Engine::score(KvCache& cache, std::span<const int32_t> tokens) {
   const ModelConfig& config = model_->config();
-  RKV_RETURN_IF_ERROR(check_ids(tokens, config.n_vocab, "score"));
+  RKV_RETURN_IF_ERROR(check_token_ids(tokens, config.n_vocab, "score"));
   const KvSnapshot before = cache.snapshot();
   std::vector<float> all;
   std::vector<float> logits;

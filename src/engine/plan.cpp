@@ -225,17 +225,25 @@ MemoryForecast forecast_memory(const CachePlan& plan, const ModelConfig& config,
   if (!known && plan.decode_slack == 0) n_decode = 0;
   int64_t largest_moved = 0;
   for (size_t il = 0; il < plan.rows.size(); ++il) {
+    const KvFormat& format = plan.format[il];
+    const KvFormat format_before = prefill_format(format);
     const bool compressed = plan.rows[il] < plan.n_prompt;
-    const int64_t grown = allocation(shape, plan.format[il], plan.rows_after(static_cast<int>(il), n_decode));
-    // A layer that keeps all is never moved; one that is compressed is full for a moment.
+    const bool rounded = format_before != format;
+    const int64_t rows_grown = plan.rows_after(static_cast<int>(il), n_decode);
+    const int64_t grown = allocation(shape, format, rows_grown);
     const bool slides = plan.window_of(static_cast<int>(il)) > 0;
-    const int64_t kept = roomy && !slides ? grown : allocation(shape, plan.format[il], plan.rows[il]);
+    const bool has_room = roomy && !slides;
+    const int64_t kept = has_room ? grown : allocation(shape, format, plan.rows[il]);
     forecast.kv_decode += grown;
     // After every compression a layer is exactly as large as its rows and grows anew.
     const bool moves = grown > kept || ((plan.decode_slack > 0 || slides) && n_decode > 0);
     if (moves) largest_moved = std::max(largest_moved, grown);
-    const int64_t during =
-        compressed ? allocation(shape, plan.format[il], plan.n_prompt) + (in_place ? 0 : kept) : kept;
+    // A layer that keeps all as it is is never moved; others are full for a moment, and rounded ones copied.
+    int64_t during = kept;
+    if (compressed || rounded) {
+      during = allocation(shape, format_before, has_room ? rows_grown : plan.n_prompt);
+      if (rounded || !in_place) during += kept;
+    }
     forecast.kv_peak = std::max(forecast.kv_peak, forecast.kv_after_prefill + during);
     forecast.kv_after_prefill += kept;
     forecast.layers.push_back(kept);

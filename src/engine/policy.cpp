@@ -10,6 +10,40 @@
 #include <nlohmann/json.hpp>
 
 namespace ripplekv {
+namespace {
+
+Status check_profile(const Profile* profile, const ModelId& model, std::string_view allocator) {
+  if (profile == nullptr) {
+    return not_found(fmt::format(
+        "allocator '{}' needs a profile: make one with 'ripplekv profile', or name it with --profile", allocator));
+  }
+  RKV_RETURN_IF_ERROR(check_model(profile->model, model, "profile"));
+  if (profile->samples.empty())
+    return invalid_argument("the profile holds no sample yet; let 'ripplekv profile' finish");
+  return ok_status();
+}
+
+std::vector<double> means_of(const std::vector<LayerStatistic>& all, const std::vector<int>& layers) {
+  std::vector<double> means;
+  for (int il : layers) means.push_back(all[static_cast<size_t>(il)].mean);
+  return means;
+}
+
+// The mean fraction a budget keeps of the prompts that were profiled.
+Result<double> fraction_of(const KvBudget& budget, const Profile& profile) {
+  if (budget.kind == KvBudget::Kind::kFraction) return budget.value;
+  if (budget.kind == KvBudget::Kind::kBytes) {
+    return unsupported(fmt::format(
+        "allocator 'curves': got a budget of {}, expected a fraction or rows: what bytes keep depends on the prompt",
+        budget.to_string()));
+  }
+  double n_prompt = 0;
+  for (const ProfileSample& sample : profile.samples) n_prompt += static_cast<double>(sample.n_prompt);
+  n_prompt /= static_cast<double>(profile.samples.size());
+  return std::min(1.0, budget.value / n_prompt);
+}
+
+}  // namespace
 
 Result<Budgets> make_budgets(const ModelId& model, const Policy& policy, const Profile* profile) {
   Budgets budgets;
@@ -32,20 +66,20 @@ Result<Budgets> make_budgets(const ModelId& model, const Policy& policy, const P
     RKV_ASSIGN_OR_RETURN(budgets.weights, pyramid_weights(n_layer, options));
     settings["beta"] = options.beta;
   } else if (policy.allocator == "ripple") {
-    if (profile == nullptr) {
-      return not_found(
-          "allocator 'ripple' needs a profile: make one with 'ripplekv profile', or name it with --profile");
-    }
-    RKV_RETURN_IF_ERROR(check_model(profile->model, model, "profile"));
-    if (profile->samples.empty())
-      return invalid_argument("the profile holds no sample yet; let 'ripplekv profile' finish");
-    std::vector<double> sensitivity;
-    const std::vector<LayerStatistic> measured = sensitivity_of(*profile);
-    for (int il : layers) sensitivity.push_back(measured[static_cast<size_t>(il)].mean);
-    RKV_ASSIGN_OR_RETURN(budgets.weights, ripple_weights(sensitivity, policy.ripple));
+    RKV_RETURN_IF_ERROR(check_profile(profile, model, policy.allocator));
+    RKV_ASSIGN_OR_RETURN(budgets.weights, ripple_weights(means_of(sensitivity_of(*profile), layers), policy.ripple));
     settings["r"] = policy.ripple.r;
     settings["gamma"] = policy.ripple.gamma;
     settings["transform"] = to_string(policy.ripple.transform);
+    budgets.profile_hash = hash_of(*profile);
+  } else if (policy.allocator == "curves") {
+    RKV_RETURN_IF_ERROR(check_profile(profile, model, policy.allocator));
+    DamageCurves curves;
+    curves.kept = profile->settings.curve_fractions;
+    for (size_t i = 0; i < curves.kept.size(); ++i) curves.damage.push_back(means_of(damage_of(*profile, i), layers));
+    RKV_ASSIGN_OR_RETURN(const double kept_fraction, fraction_of(policy.budget, *profile));
+    RKV_ASSIGN_OR_RETURN(budgets.weights, curves_weights(curves, kept_fraction));
+    settings["kept_fraction"] = kept_fraction;
     budgets.profile_hash = hash_of(*profile);
   } else {
     std::string known;

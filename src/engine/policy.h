@@ -22,7 +22,8 @@ struct Policy {
   KvFormat kv_format;
 };
 
-// Errors: unknown allocator (lists what exists), ripple without a profile, a profile of another model or an empty one.
+// Errors: unknown allocator (lists what exists), ripple or curves without a profile, a profile of another
+// model, an empty one or one without curves.
 Result<Budgets> make_budgets(const ModelId& model, const Policy& policy, const Profile* profile);
 
 }  // namespace ripplekv

@@ -4,16 +4,24 @@
 // The chunk loop of prefill.h.
 #include "model/prefill.h"
 
+#include <fmt/format.h>
 #include <ggml.h>
 
 #include <algorithm>
-
-#include "model/layer_view.h"
 
 namespace ripplekv {
 
 int64_t prefill_scratch_bytes(const ModelConfig& config, int64_t n_tokens, int64_t n_query) {
   return static_cast<int64_t>(sizeof(float)) * (config.n_embd * n_tokens + n_query * config.n_head * config.head_dim);
+}
+
+Status check_token_ids(std::span<const int32_t> tokens, int n_vocab, std::string_view what) {
+  for (int32_t token : tokens) {
+    if (token < 0 || token >= n_vocab) {
+      return invalid_argument(fmt::format("{}: token id {}, expected 0 to {}", what, token, n_vocab - 1));
+    }
+  }
+  return ok_status();
 }
 
 Result<std::vector<float>> prefill(Forward& forward, const PrefillRequest& request) {
@@ -26,8 +34,8 @@ Result<std::vector<float>> prefill(Forward& forward, const PrefillRequest& reque
   RKV_CHECK(create || cache.n_layer() == config.n_layer);
   const int64_t pos0 = cache.n_pos();
   const auto n_window = static_cast<int>(request.n_query);
-  const bool wants_queries = (request.taps & kTapsOfQueries) != 0;
-  RKV_CHECK(request.n_query <= n_tokens && (request.n_query >= 1 || !wants_queries));
+  const bool wants_queries = n_window > 0;
+  RKV_CHECK(request.n_query <= n_tokens);
 
   const TensorSpec specs[] = {{GGML_TYPE_F32, {config.n_embd, n_tokens, 1, 1}},
                               {GGML_TYPE_F32, {config.head_dim, config.n_head, n_window, 1}}};
@@ -76,9 +84,12 @@ Result<std::vector<float>> prefill(Forward& forward, const PrefillRequest& reque
     }
     if (!request.on_layer) continue;
 
-    const unsigned taps = config.window_of(il) > 0 ? unsigned{kTapNone} : request.taps;
-    RKV_ASSIGN_OR_RETURN(const LayerView view, view_layer(forward, il, layer, taps, queries, 0, n_window));
-    RKV_RETURN_IF_ERROR(request.on_layer(il, layer, view.taps));
+    const ViewLayer view = [&](unsigned needs, int64_t n_query) {
+      RKV_CHECK(n_query <= n_window && (n_query > 0 || (needs & kTapsOfQueries) == 0) && config.window_of(il) == 0);
+      const auto n = static_cast<int>(n_query);
+      return view_layer(forward, il, layer, needs, queries, n_window - n, n);
+    };
+    RKV_RETURN_IF_ERROR(request.on_layer(il, layer, view));
   }
   cache.set_n_pos(pos0 + n_tokens);
   return logits;

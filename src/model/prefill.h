@@ -10,14 +10,19 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "model/forward.h"
+#include "model/layer_view.h"
 #include "ripplekv/kv_cache.h"
 #include "ripplekv/status.h"
-#include "ripplekv/taps.h"
 
 namespace ripplekv {
+
+// The layer at hand as a selector sees it: needs: TapBits; n_query: observed by its taps, those of the last n_query
+// tokens. REQUIRES: n_query is at most the request's; the layer sees all and has not been compacted.
+using ViewLayer = std::function<Result<LayerView>(unsigned needs, int64_t n_query)>;
 
 struct PrefillRequest {
   std::span<const int32_t> tokens;    // at least one
@@ -29,12 +34,15 @@ struct PrefillRequest {
   int64_t extra_rows = 0;  // room in a created layer that sees all, for rows after the prompt
   int n_chunk = 512;       // tokens per graph; changes speed and scratch memory, not results
 
-  unsigned taps = kTapNone;  // TapBits wanted in on_layer; layers with a sliding window have none
-  int64_t n_query = 0;       // queries observed by the taps: those of the last n_query tokens; at most tokens.size()
-  // Called once per layer, in order, when its rows are complete. May compact the layer. Null: nothing to do.
-  std::function<Status(int il, LayerCache& layer, const LayerTaps& taps)> on_layer;
+  int64_t n_query = 0;  // queries kept for on_layer: those of the last n_query tokens; at most tokens.size()
+  // Called once per layer, in order, when its rows are complete. May view it, and compact or replace it. Null: nothing
+  // to do.
+  std::function<Status(int il, LayerCache& layer, const ViewLayer& view)> on_layer;
   std::function<void(int64_t done, int64_t total)> on_progress;  // in layer-tokens; may be null
 };
+
+// ggml aborts on an id outside the embedding. Error: "what: token id x, expected 0 to y".
+Status check_token_ids(std::span<const int32_t> tokens, int n_vocab, std::string_view what);
 
 // Returns the logits of the last token, F32 [n_vocab]; advances the cache's n_pos. Errors: cancelled, out of memory,
 // what on_layer returned. After an error the cache holds an unspecified prefix of layers: drop it, or restore a

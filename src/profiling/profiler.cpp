@@ -118,13 +118,14 @@ Status SampleProfiler::prefill_full() {
   request.extra_rows = settings_.n_answer;
   request.n_chunk = n_chunk_;
   if (!keep_.empty()) {
-    request.taps = selector_->needs();
     request.n_query = selector_->n_query(n_prompt());
-    request.on_layer = [&](int il, LayerCache&, const LayerTaps& taps) -> Status {
+    request.on_layer = [&](int il, LayerCache&, const ViewLayer& view) -> Status {
       if (config_.window_of(il) > 0) {
         for (auto& keep : keep_) keep.emplace_back();
         return ok_status();
       }
+      RKV_ASSIGN_OR_RETURN(const LayerView seen, view(selector_->needs(), request.n_query));
+      const LayerTaps& taps = seen.taps;
       const std::vector<float> scores = selector_->score(taps);
       for (size_t f = 0; f < keep_.size(); ++f) {
         const auto rows =

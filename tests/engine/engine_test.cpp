@@ -100,6 +100,10 @@ TEST_P(EngineMatrixTest, TheReceiptIsWhatIsHeld) {
   EXPECT_EQ(sequence.receipt.kv_peak_planned, forecast.kv_peak);
   const Sequence full = prefill(*engine_, prompt, plan_full(config(), n_prompt, format));
   EXPECT_LT(sequence.receipt.kv_peak_held, full.receipt.kv_peak_held);
+  // Which rows stay does not depend on the kv format: it is rounded to afterwards.
+  CachePlan unrounded = planned;
+  unrounded.format.assign(4, prefill_format(format));
+  EXPECT_EQ(sequence.kept, prefill(*engine_, prompt, unrounded).kept);
   EXPECT_LE(sequence.cache.bytes().allocated(), full.cache.bytes().allocated() / 2);
 
   // Every layer's prefill attention saw all its rows: the first token cannot differ from the full cache's.

@@ -104,10 +104,10 @@ TEST_F(TraceTest, Refusals) {
   const auto refused = [&](std::span<const int32_t> ids, std::span<const int32_t> answer, const CachePlan& plan) {
     return trace_prompt(*engine_, ids, answer, plan, nullptr).status();
   };
-  EXPECT_EQ(refused({}, {}, plan_full(config(), 0, kF32Cache)).message(), "input: 0 tokens, expected at least 1");
+  EXPECT_EQ(refused({}, {}, plan_full(config(), 0, kF32Cache)).message(), "prompt: 0 tokens, expected at least 1");
   auto bad = prompt;
   bad[29] = 300;
-  EXPECT_EQ(refused(bad, {}, full).message(), "input: token id 300, expected 0 to 299");
+  EXPECT_EQ(refused(bad, {}, full).message(), "prompt: token id 300, expected 0 to 299");
   EXPECT_EQ(refused(prompt, std::span(bad).last(1), full).code(), StatusCode::kInvalidArgument);
   CachePlan other = full;
   other.rows[0] = 31;

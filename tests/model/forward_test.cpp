@@ -259,10 +259,12 @@ TEST_F(ForwardTest, PrefillTapsTheLastQueries) {
       request.cache = &cache;
       request.formats = formats;
       request.n_chunk = n_chunk;
-      request.taps = kTapWindowAttention | kTapValueNorm;
       request.n_query = n_window;
       int n_called = 0;
-      request.on_layer = [&](int il, LayerCache& layer, const LayerTaps& taps) -> Status {
+      request.on_layer = [&](int il, LayerCache& layer, const ViewLayer& view) -> Status {
+        const auto seen = view(kTapWindowAttention | kTapValueNorm, n_window);
+        EXPECT_TRUE(seen.ok()) << seen.status().message();
+        const LayerTaps& taps = seen->taps;
         EXPECT_EQ(il, n_called++);
         EXPECT_EQ(taps.layer, il);
         EXPECT_EQ(taps.n_rows, 50);
@@ -299,9 +301,11 @@ TEST_F(ForwardTest, AllQueriesOfAShortPromptMayBeObserved) {
   request.tokens = tokens;
   request.cache = &cache;
   request.formats = formats;
-  request.taps = kTapWindowAttention;
   request.n_query = 3;
-  request.on_layer = [&](int, LayerCache&, const LayerTaps& taps) -> Status {
+  request.on_layer = [&](int, LayerCache&, const ViewLayer& view) -> Status {
+    const auto seen = view(kTapWindowAttention, 3);
+    EXPECT_TRUE(seen.ok()) << seen.status().message();
+    const LayerTaps& taps = seen->taps;
     EXPECT_EQ(taps.n_window, 3);
     EXPECT_EQ(taps.window_attention.size(), 12U);
     // The first row: all of query 0, parts of the others.
@@ -322,7 +326,7 @@ TEST_F(ForwardTest, AnErrorOfOnLayerEndsThePrefill) {
   request.cache = &cache;
   request.formats = formats;
   int n_called = 0;
-  request.on_layer = [&](int, LayerCache&, const LayerTaps&) -> Status {
+  request.on_layer = [&](int, LayerCache&, const ViewLayer&) -> Status {
     ++n_called;
     return mismatch("no more");
   };

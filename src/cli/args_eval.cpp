@@ -1,0 +1,195 @@
+// SPDX-FileCopyrightText: 2026 RippleKV contributors
+// SPDX-License-Identifier: MIT
+//
+// Flags of `eval`, and the grammar of its policies.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "cli/arg_groups.h"
+#include "cli/args.h"
+#include "cli/option_table.h"
+#include "cli/option_values.h"
+#include "eval/suite.h"
+
+namespace ripplekv {
+namespace {
+
+std::vector<std::string_view> split(std::string_view text, char at) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const size_t end = text.find(at);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+bool is_allocator(std::string_view name) {
+  const auto registry = allocator_registry();
+  return std::any_of(registry.begin(), registry.end(), [&](const AllocatorInfo& info) { return info.name == name; });
+}
+
+Result<std::vector<PolicyArgs>> parse_policies(std::string_view text) {
+  std::vector<PolicyArgs> policies;
+  for (std::string_view part : split(text, ',')) {
+    RKV_ASSIGN_OR_RETURN(PolicyArgs policy, parse_policy(part));
+    for (const PolicyArgs& other : policies) {
+      if (other.text == policy.text) return invalid_argument(fmt::format("got {} twice", quoted(part)));
+    }
+    policies.push_back(std::move(policy));
+  }
+  return policies;
+}
+
+Result<std::vector<std::string>> parse_names(std::string_view text) {
+  std::vector<std::string> names;
+  for (std::string_view part : split(text, ',')) {
+    if (part.empty()) return invalid_argument(fmt::format("got {}, expected names apart by commas", quoted(text)));
+    names.emplace_back(part);
+  }
+  return names;
+}
+
+}  // namespace
+
+Result<PolicyArgs> parse_policy(std::string_view text) {
+  PolicyArgs policy;
+  policy.text = text;
+  const std::vector<std::string_view> parts = split(text, ':');
+  if (parts[0] == "full") {
+    if (parts.size() > 1) return invalid_argument(fmt::format("got {}, expected full without options", quoted(text)));
+    policy.full = true;
+    return policy;
+  }
+  // The last + parts the allocator off, where what follows is one: sinks+NAME is a selector.
+  std::string_view selector = parts[0];
+  std::string_view allocator = "uniform";
+  if (const size_t plus = selector.rfind('+');
+      plus != std::string_view::npos && is_allocator(selector.substr(plus + 1))) {
+    allocator = selector.substr(plus + 1);
+    selector = selector.substr(0, plus);
+  }
+  OptionTable table;
+  add_allocator_args(table, policy.allocator, policy.selector, /*may_be_file=*/false);
+  add_selector_args(table, policy.selector);
+  add_kv_type_args(table, policy.type, "");
+  std::vector<std::string> args = {"--selector", std::string(selector), "--allocator", std::string(allocator)};
+  for (size_t i = 1; i < parts.size(); ++i) {
+    const size_t equals = parts[i].find('=');
+    const std::string key(parts[i].substr(0, equals));
+    std::string name = (key.size() > 1 && !table.has("-" + key) ? "--" : "-") + key;
+    if (key == "r") name = "--r";
+    if (!table.has(name) || name == "--selector" || name == "--allocator") {
+      return invalid_argument(
+          fmt::format("{}: option {} does not exist, expected a flag of allocation, selection or "
+                      "format without its dashes",
+                      quoted(text), quoted(key)));
+    }
+    if (std::find(args.begin(), args.end(), name) != args.end()) {
+      return invalid_argument(fmt::format("{}: got option {} twice", quoted(text), quoted(key)));
+    }
+    args.push_back(name);
+    if (equals != std::string_view::npos) args.emplace_back(parts[i].substr(equals + 1));
+  }
+  const Status status = table.parse(args, [](std::string_view) { return std::string(); });
+  if (!status.ok()) return status.with_context(quoted(text));
+  return policy;
+}
+
+void add_args(OptionTable& table, EvalArgs& args) {
+  add_model_args(table, args.model);
+  table.begin_group("Samples");
+  std::vector<std::string_view> suites;
+  for (const SuiteInfo& suite : suite_registry()) suites.push_back(suite.name);
+  add_name(table,
+           {.names = "--suite",
+            .value = "NAME",
+            .help = fmt::format("The benchmark: {} (docs/eval.md)", fmt::join(suites, ", ")),
+            .required = true},
+           args.suite, suites);
+  add_path(table, {.names = "--data", .value = "DIR", .help = "Folder of its files, in their official format"},
+           args.data_dir);
+  add_parsed(table,
+             {.names = "--tasks", .value = "LIST", .help = "Only these tasks, apart by commas", .default_text = "all"},
+             args.tasks, parse_names);
+  add_size(table, {.names = "--limit", .value = "N", .help = "Most samples of each task; 0 is all"}, args.n_sample,
+           {.min = 0});
+  add_size(table,
+           {.names = "--max-tokens",
+            .value = "N",
+            .help = "Longer prompts are cut in the middle to this; 0 is what the context holds"},
+           args.max_tokens, {.min = 0, .max = kTokensMax});
+
+  table.begin_group("Policies");
+  add_parsed(table,
+             {.names = "--policies",
+              .value = "LIST",
+              .help = "Policies apart by commas, each SELECTOR[+ALLOCATOR][:OPTION[=VALUE]]... or full, as in "
+                      "snapkv+ripple:r=8:transform=sqrt; options are the flags of `run` for allocation, selection and "
+                      "format without their dashes",
+              .required = true},
+             args.policies, parse_policies);
+  add_parsed(table,
+             {.names = "--budgets",
+              .value = "LIST",
+              .help = "Fractions that each policy keeps",
+              .default_text = "10%,20%,30%"},
+             args.kept, parse_fraction_list);
+  add_choice<bool>(table,
+                   {.names = "--match",
+                    .value = "rows|bytes",
+                    .help = "What a budget is a fraction of: the rows of the full cache, or its bytes in f16"},
+                   args.match_bytes, {{"rows", false}, {"bytes", true}});
+  add_path(table,
+           {.names = "--profile",
+            .value = "FILE",
+            .help = "The model's profile, for policies that name none (ripple, curves)",
+            .default_text = "the one in the cache folder"},
+           args.profile_file);
+  add_kv_type_args(table, args.type, "f16");
+
+  table.begin_group("Measuring");
+  add_size(table,
+           {.names = "--answer-tokens",
+            .value = "N",
+            .help = "Tokens of the full cache's own answer over which the KL to it is averaged"},
+           args.n_answer, {.min = 2, .max = 4096});
+  table.add_flag("--generate", "Also let every policy answer, and score the answers as the suite does",
+                 [&args] { args.generate = true; });
+
+  table.begin_group("Output");
+  add_path(table,
+           {.names = "-o,--output",
+            .value = "FILE",
+            .help = "Results, one JSON line each; a run that was interrupted goes on from it",
+            .required = true},
+           args.output_file);
+  add_parsed(table,
+             {.names = "--baseline",
+              .value = "POLICY",
+              .help = "The policy that ratios in the table are taken to",
+              .default_text = "the first of --policies that is not full"},
+             args.baseline, parse_prose);
+  table.add_flag("--fresh", "Start over, replacing the results that are there", [&args] { args.fresh = true; });
+  add_json(table, args.output, "Print the summary as JSON in place of the table");
+  add_common_args(table, args.output);
+  table.add_rule([&args]() -> Status {
+    if (!args.baseline.empty() && std::none_of(args.policies.begin(), args.policies.end(),
+                                               [&](const PolicyArgs& p) { return p.text == args.baseline; })) {
+      return invalid_argument(fmt::format("--baseline: got {}, expected one of --policies", quoted(args.baseline)));
+    }
+    for (const std::optional<KvType>& type : {args.type.k, args.type.v}) {
+      if (type && *type != KvType::kF32 && *type != KvType::kF16) {
+        return invalid_argument(
+            fmt::format("--kv-type: got {}, expected f16 or f32, from which policies with others are rounded "
+                        "(POLICY:ctk=q8_0)",
+                        to_string(*type)));
+      }
+    }
+    return ok_status();
+  });
+}
+
+}  // namespace ripplekv

@@ -1,0 +1,173 @@
+// SPDX-FileCopyrightText: 2026 RippleKV contributors
+// SPDX-License-Identifier: MIT
+//
+#include "eval/results.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "base/atomic_file.h"
+#include "base/json_file.h"
+
+namespace ripplekv {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+constexpr std::string_view kFormat = "ripplekv.eval";
+constexpr int kVersion = 1;
+constexpr int64_t kBytesMax = int64_t{1} << 31;
+
+ordered_json to_json(const ResultLine& line) {
+  ordered_json object = {{"sample", line.sample}, {"task", line.task}, {"policy", line.policy}, {"kept", line.kept}};
+  if (!line.error.empty()) {
+    object["error"] = line.error;
+    return object;
+  }
+  object["n_prompt"] = line.n_prompt;
+  object["rows"] = line.rows;
+  object["bytes"] = line.bytes;
+  object["kl"] = line.kl;
+  object["kl_max"] = line.kl_max;
+  object["top1"] = line.top1;
+  object["nll"] = line.nll;
+  if (line.score >= 0) object["score"] = line.score;
+  if (!line.answer.empty()) object["answer"] = line.answer;
+  return object;
+}
+
+Result<ResultLine> line_of(const JsonObject& object) {
+  constexpr int64_t kCountMax = int64_t{1} << 50;
+  ResultLine line;
+  RKV_ASSIGN_OR_RETURN(line.sample, object.text("sample"));
+  RKV_ASSIGN_OR_RETURN(line.task, object.text("task"));
+  RKV_ASSIGN_OR_RETURN(line.policy, object.text("policy"));
+  RKV_ASSIGN_OR_RETURN(line.kept, object.number("kept"));
+  if (object.has("error")) {
+    RKV_ASSIGN_OR_RETURN(line.error, object.text("error"));
+    return line;
+  }
+  RKV_ASSIGN_OR_RETURN(line.n_prompt, object.integer("n_prompt", 1, kCountMax));
+  RKV_ASSIGN_OR_RETURN(line.rows, object.integer("rows", 0, kCountMax));
+  RKV_ASSIGN_OR_RETURN(line.bytes, object.integer("bytes", 0, kCountMax));
+  RKV_ASSIGN_OR_RETURN(line.kl, object.number("kl"));
+  RKV_ASSIGN_OR_RETURN(line.kl_max, object.number("kl_max"));
+  RKV_ASSIGN_OR_RETURN(line.top1, object.number("top1"));
+  RKV_ASSIGN_OR_RETURN(line.nll, object.number("nll"));
+  if (object.has("score")) {
+    RKV_ASSIGN_OR_RETURN(line.score, object.number("score"));
+  }
+  if (object.has("answer")) {
+    RKV_ASSIGN_OR_RETURN(line.answer, object.text("answer"));
+  }
+  return line;
+}
+
+// What is written once and never again: replaced characters rather than an exception for bytes that are not UTF-8.
+std::string text_of(const ordered_json& object) {
+  return object.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+Status append_text(const std::string& path, const std::string& text) {
+  errno = 0;
+  std::FILE* file = std::fopen(path.c_str(), "ab");
+  bool written = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  if (file != nullptr) written = std::fclose(file) == 0 && written;
+  if (written) return ok_status();
+  return io_error(fmt::format("{}: cannot be written: {}", path, std::generic_category().message(errno)));
+}
+
+struct Parsed {
+  ordered_json header;
+  std::vector<ResultLine> lines;
+  size_t n_whole = 0;  // bytes of whole lines
+};
+
+Result<Parsed> parse(const std::string& path) {
+  RKV_ASSIGN_OR_RETURN(const std::string text, read_file(path, kBytesMax));
+  Parsed parsed;
+  int n_line = 0;
+  for (size_t begin = 0, end = 0; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
+    const std::string where = fmt::format("{}:{}", path, ++n_line);
+    RKV_ASSIGN_OR_RETURN(const json value, parse_json(std::string_view(text).substr(begin, end - begin), where));
+    if (!value.is_object()) return data_loss(fmt::format("{}: expected a JSON object", where));
+    const JsonObject object(value, where);
+    if (n_line == 1) {
+      RKV_ASSIGN_OR_RETURN(const std::string format, object.text("format"));
+      if (format != kFormat) return data_loss(fmt::format("{}: format is '{}', expected '{}'", where, format, kFormat));
+      RKV_ASSIGN_OR_RETURN(const int64_t version, object.integer("version", 0, INT32_MAX));
+      if (version != kVersion) {
+        return unsupported(fmt::format("{}: version is {}, expected {}", where, version, kVersion));
+      }
+      parsed.header = ordered_json::parse(text.substr(begin, end - begin));
+    } else {
+      RKV_ASSIGN_OR_RETURN(ResultLine line, line_of(object));
+      parsed.lines.push_back(std::move(line));
+    }
+    parsed.n_whole = end + 1;
+  }
+  if (n_line == 0) return data_loss(fmt::format("{}: got no whole line, expected results of 'ripplekv eval'", path));
+  return parsed;
+}
+
+ordered_json whole_header(const ordered_json& header) {
+  ordered_json whole = {{"format", kFormat}, {"version", kVersion}};
+  for (const auto& [key, value] : header.items()) whole[key] = value;
+  return whole;
+}
+
+}  // namespace
+
+Result<ResultsFile> ResultsFile::open(const std::string& path, const ordered_json& header, bool fresh) {
+  ResultsFile file;
+  file.path_ = path;
+  std::error_code ignored;
+  const ordered_json whole = whole_header(header);
+  if (fresh || !std::filesystem::exists(path, ignored)) {
+    RKV_RETURN_IF_ERROR(write_file_atomically(path, text_of(whole)));
+    return file;
+  }
+  RKV_ASSIGN_OR_RETURN(Parsed parsed, parse(path));
+  for (const auto& [key, value] : whole.items()) {
+    const json got = parsed.header.contains(key) ? json(parsed.header[key]) : json();
+    if (got != json(value)) {
+      return mismatch(fmt::format("{}: holds results with {} {}, expected {}; --fresh starts over", path, key,
+                                  got.dump(), value.dump()));
+    }
+  }
+  std::error_code error;
+  std::filesystem::resize_file(path, parsed.n_whole, error);
+  if (error) return io_error(fmt::format("{}: cannot be written: {}", path, error.message()));
+  file.lines_ = std::move(parsed.lines);
+  return file;
+}
+
+bool ResultsFile::has(std::string_view sample, std::string_view policy, double kept) const {
+  for (const ResultLine& line : lines_) {
+    if (line.sample == sample && line.policy == policy && std::abs(line.kept - kept) < 1e-12 && line.error.empty())
+      return true;
+  }
+  return false;
+}
+
+Status ResultsFile::append(const std::vector<ResultLine>& lines) {
+  std::string text;
+  for (const ResultLine& line : lines) text += text_of(to_json(line));
+  RKV_RETURN_IF_ERROR(append_text(path_, text));
+  lines_.insert(lines_.end(), lines.begin(), lines.end());
+  return ok_status();
+}
+
+Result<ResultsOf> read_results(const std::string& path) {
+  RKV_ASSIGN_OR_RETURN(Parsed parsed, parse(path));
+  return ResultsOf{parsed.header.dump(), std::move(parsed.lines)};
+}
+
+}  // namespace ripplekv

@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: 2026 RippleKV contributors
+// SPDX-License-Identifier: MIT
+//
+// The results file of an evaluation: JSON lines, a header that says what was measured with what, then one line per
+// (sample, policy, kept fraction), appended and flushed as they come. A run that was killed goes on from it: a torn
+// last line is dropped, nothing is measured twice. Another model's or setting's file is refused.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ripplekv/status.h"
+
+namespace ripplekv {
+
+struct ResultLine {
+  std::string sample;  // unique in the run
+  std::string task;
+  std::string policy;
+  double kept = 1;
+  int64_t n_prompt = 0;
+  int64_t rows = 0;
+  int64_t bytes = 0;
+  double kl = 0;
+  double kl_max = 0;
+  double top1 = 0;
+  double nll = 0;
+  double score = -1;  // of the answer against the references; -1: not scored
+  std::string answer;
+  std::string error;  // why there is no measurement; empty if there is one
+};
+
+class ResultsFile {
+ public:
+  // header: what must agree for a file to be gone on with. Creates the file, or reads what is there and cuts a torn
+  // last line. Errors: a file that is something else, of another header (names the first key that differs), damaged
+  // lines (file and line named), one that cannot be written.
+  static Result<ResultsFile> open(const std::string& path, const nlohmann::ordered_json& header, bool fresh);
+
+  const std::vector<ResultLine>& lines() const { return lines_; }
+  // A measurement of it is there; one that failed is to be tried again.
+  bool has(std::string_view sample, std::string_view policy, double kept) const;
+  // All lines in one write, then flushed to the disk. Error: no space.
+  Status append(const std::vector<ResultLine>& lines);
+
+ private:
+  std::string path_;
+  std::vector<ResultLine> lines_;
+};
+
+// Reads a finished or unfinished file for a table or report.
+struct ResultsOf {
+  std::string header;  // JSON object text
+  std::vector<ResultLine> lines;
+};
+Result<ResultsOf> read_results(const std::string& path);
+
+}  // namespace ripplekv

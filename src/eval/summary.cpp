@@ -1,0 +1,149 @@
+// SPDX-FileCopyrightText: 2026 RippleKV contributors
+// SPDX-License-Identifier: MIT
+//
+#include "eval/summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/text.h"
+
+namespace ripplekv {
+namespace {
+
+// The last line of a sample counts: a failed one may have been tried again.
+using BySample = std::map<std::string, const ResultLine*>;
+
+BySample lines_of(const std::vector<ResultLine>& lines, const std::string& policy, double kept) {
+  BySample found;
+  for (const ResultLine& line : lines) {
+    if (line.policy == policy && line.kept == kept) found[line.sample] = &line;
+  }
+  return found;
+}
+
+SummaryRow row_of(const BySample& lines) {
+  SummaryRow row;
+  std::vector<double> kl;
+  std::vector<double> top1;
+  std::vector<double> scores;
+  for (const auto& [sample, line] : lines) {
+    if (!line->error.empty()) {
+      ++row.n_failed;
+      continue;
+    }
+    if (kl.empty() || line->kl > row.kl_worst) {
+      row.kl_worst = line->kl;
+      row.worst_sample = sample;
+    }
+    kl.push_back(line->kl);
+    top1.push_back(line->top1);
+    if (line->score >= 0) scores.push_back(line->score);
+    row.rows += static_cast<double>(line->rows);
+    row.bytes += static_cast<double>(line->bytes);
+    row.nll += line->nll;
+  }
+  row.n_sample = static_cast<int>(kl.size());
+  if (kl.empty()) return row;
+  row.kl = bootstrap_mean(kl);
+  row.kl_median = median_of(kl);
+  row.top1 = bootstrap_mean(top1);
+  if (!scores.empty()) row.score = mean_of(scores);
+  row.rows /= row.n_sample;
+  row.bytes /= row.n_sample;
+  row.nll /= row.n_sample;
+  return row;
+}
+
+void compare(const BySample& lines, const BySample& baseline, SummaryRow& row) {
+  std::vector<double> x;
+  std::vector<double> y;
+  for (const auto& [sample, line] : lines) {
+    const auto other = baseline.find(sample);
+    if (other == baseline.end() || !line->error.empty() || !other->second->error.empty()) continue;
+    x.push_back(line->kl);
+    y.push_back(other->second->kl);
+  }
+  row.n_pair = static_cast<int>(x.size());
+  if (x.empty()) return;
+  row.kl_ratio = bootstrap_ratio(x, y);
+  row.sign_p = sign_test(x, y);
+}
+
+nlohmann::ordered_json json_of(const Interval& interval) {
+  return {{"value", interval.value}, {"lo", interval.low}, {"hi", interval.high}};
+}
+
+}  // namespace
+
+Summary summarise(const std::vector<ResultLine>& lines, const std::vector<std::string>& policies,
+                  const std::string& baseline) {
+  Summary summary;
+  summary.baseline = baseline;
+  for (const std::string& policy : policies) {
+    if (summary.baseline.empty() && policy != "full") summary.baseline = policy;
+  }
+  std::set<double> fractions;
+  for (const ResultLine& line : lines) fractions.insert(line.kept);
+  for (double kept : fractions) {
+    const BySample of_baseline = lines_of(lines, summary.baseline, kept);
+    for (const std::string& policy : policies) {
+      const BySample of_policy = lines_of(lines, policy, kept);
+      if (of_policy.empty()) continue;
+      SummaryRow row = row_of(of_policy);
+      row.policy = policy;
+      row.kept = kept;
+      if (policy != summary.baseline) compare(of_policy, of_baseline, row);
+      summary.rows.push_back(std::move(row));
+    }
+  }
+  return summary;
+}
+
+std::string summary_table(const Summary& summary) {
+  const bool scored =
+      std::any_of(summary.rows.begin(), summary.rows.end(), [](const SummaryRow& row) { return row.score >= 0; });
+  std::string text = fmt::format(
+      "| kept | policy | samples | rows | bytes | mean KL [95%] | median | worst | top-1 |{} KL / {} [95%] | sign test "
+      "|\n"
+      "| --- | --- | --- | --- | --- | --- | --- | --- | --- |{} --- | --- |\n",
+      scored ? " score |" : "", summary.baseline, scored ? " --- |" : "");
+  for (const SummaryRow& row : summary.rows) {
+    text += fmt::format("| {:g}% | {} | {}{} | {:.0f} | {} | {:.4f} [{:.4f}, {:.4f}] | {:.4f} | {:.3f} ({}) | {:.3f} |",
+                        row.kept * 100, row.policy, row.n_sample,
+                        row.n_failed > 0 ? fmt::format(" ({} failed)", row.n_failed) : "", row.rows,
+                        human_bytes(static_cast<int64_t>(row.bytes)), row.kl.value, row.kl.low, row.kl.high,
+                        row.kl_median, row.kl_worst, row.worst_sample, row.top1.value);
+    if (scored) text += row.score >= 0 ? fmt::format(" {:.2f} |", 100 * row.score) : " |";
+    text += row.n_pair > 0 ? fmt::format(" {:.3f} [{:.3f}, {:.3f}] | p = {:.2g} |\n", row.kl_ratio.value,
+                                         row.kl_ratio.low, row.kl_ratio.high, row.sign_p)
+                           : " | |\n";
+  }
+  return text;
+}
+
+nlohmann::ordered_json summary_json(const Summary& summary) {
+  nlohmann::ordered_json rows = nlohmann::json::array();
+  for (const SummaryRow& row : summary.rows) {
+    nlohmann::ordered_json entry = {{"policy", row.policy},      {"kept", row.kept},
+                                    {"samples", row.n_sample},   {"failed", row.n_failed},
+                                    {"rows", row.rows},          {"bytes", row.bytes},
+                                    {"kl", json_of(row.kl)},     {"kl_median", row.kl_median},
+                                    {"kl_worst", row.kl_worst},  {"worst_sample", row.worst_sample},
+                                    {"top1", json_of(row.top1)}, {"nll", row.nll}};
+    if (row.score >= 0) entry["score"] = row.score;
+    if (row.n_pair > 0) {
+      entry["pairs"] = row.n_pair;
+      entry["kl_ratio"] = json_of(row.kl_ratio);
+      entry["sign_p"] = row.sign_p;
+    }
+    rows.push_back(std::move(entry));
+  }
+  return {{"baseline", summary.baseline}, {"rows", rows}};
+}
+
+}  // namespace ripplekv
