@@ -6,7 +6,7 @@
 source "$(dirname "$0")/common.sh"
 
 need_packages g++ cmake ninja-build ccache python3 python3-venv ca-certificates \
-  libcli11-dev libspdlog-dev libfmt-dev libxxhash-dev libedit-dev libgtest-dev libbenchmark-dev
+  libcli11-dev libspdlog-dev libfmt-dev libxxhash-dev libedit-dev libutf8proc-dev libgtest-dev libbenchmark-dev
 
 package=llama_cpp_python version=0.3.36
 sum=832db0699007f1be95a7e41ef12e88926b02ba836461e36a36372db2760c1a2e

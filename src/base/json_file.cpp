@@ -279,6 +279,18 @@ Result<std::string> JsonObject::text(std::string_view key) const {
   return node->get<std::string>();
 }
 
+Result<std::vector<std::string>> JsonObject::texts(std::string_view key) const {
+  RKV_ASSIGN_OR_RETURN(const json* node, find(key, "an array of texts"));
+  if (!node->is_array()) return error(key, got(*node, "an array of texts"));
+  std::vector<std::string> values;
+  values.reserve(node->size());
+  for (const json& item : *node) {
+    if (!item.is_string()) return error(fmt::format("{}[{}]", key, values.size()), got(item, "text"));
+    values.push_back(item.get<std::string>());
+  }
+  return values;
+}
+
 Result<bool> JsonObject::boolean(std::string_view key) const {
   RKV_ASSIGN_OR_RETURN(const json* node, find(key, "true or false"));
   if (!node->is_boolean()) return error(key, got(*node, "true or false"));

@@ -41,6 +41,7 @@ class JsonObject {
 
   bool has(std::string_view key) const;
   Result<std::string> text(std::string_view key) const;
+  Result<std::vector<std::string>> texts(std::string_view key) const;  // an array of texts
   Result<bool> boolean(std::string_view key) const;
   Result<int64_t> integer(std::string_view key, int64_t min, int64_t max) const;
   Result<int> small_integer(std::string_view key, int min, int max) const;

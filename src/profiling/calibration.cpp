@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 RippleKV contributors
 // SPDX-License-Identifier: MIT
 //
-// Readers of calibration files. Every file is a Source that hands out one sample at a time and remembers an offset, not
-// an open handle: a folder of any number of files is read in turns without holding them all open or in memory.
+// Readers of calibration files. Every file is a Source that hands out one sample at a time and holds no open handle: a
+// folder of any number of files is read in turns without holding them all open or in memory.
 // No model, no tokenizer and no generated text in here.
 #include "profiling/calibration.h"
 
@@ -19,6 +19,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/line_file.h"
 #include "base/text.h"
 #include "base/utf8.h"
 
@@ -234,20 +235,16 @@ class TextSource final : public Source {
 
 class JsonlSource final : public Source {
  public:
-  using Source::Source;
+  explicit JsonlSource(fs::path path) : Source(std::move(path)), lines_(path_.string(), kCalibrationTextBytesMax) {}
 
   Result<std::optional<CalibrationSample>> next() override {
-    RKV_ASSIGN_OR_RETURN(std::ifstream stream, open());
-    stream.seekg(offset_);
-    std::string line;
     while (true) {
-      RKV_ASSIGN_OR_RETURN(const bool more, read_line(stream, line));
-      if (!more) break;
-      if (is_blank(line)) continue;
-      const std::string where = fmt::format("{} line {}", path_.string(), n_line_);
-      RKV_ASSIGN_OR_RETURN(const Json record, parse_json(line, where));
-      RKV_ASSIGN_OR_RETURN(CalibrationSample sample, sample_of(record, where));
-      sample.id = fmt::format("{}:{}", name_, n_line_);
+      RKV_ASSIGN_OR_RETURN(const std::optional<std::string> line, lines_.next());
+      if (!line) break;
+      if (is_blank(*line)) continue;
+      RKV_ASSIGN_OR_RETURN(const Json record, parse_json(*line, lines_.where()));
+      RKV_ASSIGN_OR_RETURN(CalibrationSample sample, sample_of(record, lines_.where()));
+      sample.id = fmt::format("{}:{}", name_, lines_.n_line());
       any_ = true;
       return std::optional<CalibrationSample>(std::move(sample));
     }
@@ -256,30 +253,7 @@ class JsonlSource final : public Source {
   }
 
  private:
-  // In pieces, so that a file without line ends is refused before it fills the memory. False at the end of the file.
-  Result<bool> read_line(std::ifstream& stream, std::string& line) {
-    line.clear();
-    std::string piece(size_t{1} << 16, '\0');
-    while (true) {
-      stream.getline(piece.data(), static_cast<std::streamsize>(piece.size()));
-      if (stream.bad()) return io_error(fmt::format("cannot read {} after line {}", path_.string(), n_line_));
-      const std::streamsize n = stream.gcount();
-      const bool line_end = !stream.fail() && !stream.eof();
-      line.append(piece.data(), static_cast<size_t>(line_end ? n - 1 : n));  // gcount() counts the line end
-      offset_ += n;
-      if (static_cast<int64_t>(line.size()) > kCalibrationTextBytesMax) {
-        return data_loss(too_long(fmt::format("{} line {}", path_.string(), n_line_ + 1)));
-      }
-      if (line_end || stream.eof()) break;
-      stream.clear();  // the piece is full, the line goes on
-    }
-    if (line.empty() && stream.eof()) return false;
-    if (n_line_++ == 0 && line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3);
-    return true;
-  }
-
-  std::streamoff offset_ = 0;
-  int64_t n_line_ = 0;
+  LineFile lines_;
   bool any_ = false;
 };
 
