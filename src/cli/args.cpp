@@ -73,6 +73,15 @@ void add_model_path(OptionTable& table, std::string& path) {
            path);
 }
 
+void add_ctx_size(OptionTable& table, int64_t& n_ctx) {
+  add_size(table,
+           {.names = "-c,--ctx-size",
+            .value = "N",
+            .help = "Most tokens of prompt and answer together; 0 is the length the model was trained for. Models with "
+                    "LongRoPE rotate by their short factors up to their original context, by the long ones beyond"},
+           n_ctx, {.min = 0, .max = kTokensMax});
+}
+
 // may_be_auto: f32 where it fits in memory.
 void add_model_args(OptionTable& table, ModelArgs& model, bool may_be_auto = false) {
   add_model_path(table, model.path);
@@ -101,12 +110,7 @@ void add_model_args(OptionTable& table, ModelArgs& model, bool may_be_auto = fal
             .value = "N",
             .help = "Tokens of one prefill chunk: speed and memory; results differ only in rounding"},
            model.n_ubatch, {.min = 1, .max = kRowsMax});
-  add_size(table,
-           {.names = "-c,--ctx-size",
-            .value = "N",
-            .help = "Most tokens of prompt and answer together; 0 is the length the model was trained for. Models with "
-                    "LongRoPE rotate by their short factors up to their original context, by the long ones beyond"},
-           model.n_ctx, {.min = 0, .max = kTokensMax});
+  add_ctx_size(table, model.n_ctx);
 }
 
 void add_selector_args(OptionTable& table, SelectorArgs& selector) {
@@ -395,6 +399,7 @@ void add_measuring_args(OptionTable& table, ProfileArgs& args) {
 
 void add_args(OptionTable& table, InspectArgs& args) {
   add_model_path(table, args.model);
+  add_ctx_size(table, args.n_ctx);
   table.begin_group("Output");
   add_json(table, args.output, "Print JSON");
   add_common_args(table, args.output);
@@ -423,6 +428,7 @@ void add_args(OptionTable& table, ProfileArgs& args) {
 
 void add_args(OptionTable& table, AllocateArgs& args) {
   add_model_path(table, args.model);
+  add_ctx_size(table, args.n_ctx);
   table.begin_group("Budget");
   add_parsed(table, {.names = "--kv-budget", .value = "BUDGET", .help = std::string(kBudgetHelp), .required = true},
              args.budget, parse_kv_budget);
