@@ -56,6 +56,7 @@ std::vector<std::string> session_seeds() {
   state.prompt_text = "<user>h\xC3\xA9";
   state.n_prompt = 2;
   state.tokens = {1, 2, 3};
+  state.logits = {0, 1, -1, 2};
   std::vector<std::string> seeds;
   for (const KvFormat& format : {KvFormat{KvType::kF16, KvType::kF16}, KvFormat{KvType::kQ8_0, KvType::kQ4_0}}) {
     std::string bytes = *session_bytes(state, small_cache(format, 3));

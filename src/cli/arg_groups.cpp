@@ -101,6 +101,15 @@ void add_model_path(OptionTable& table, std::string& path) {
            path);
 }
 
+void add_ctx_size(OptionTable& table, int64_t& n_ctx) {
+  add_size(table,
+           {.names = "-c,--ctx-size",
+            .value = "N",
+            .help = "Most tokens of prompt and answer together; 0 is the length the model was trained for. Models with "
+                    "LongRoPE rotate by their short factors up to their original context, by the long ones beyond"},
+           n_ctx, {.min = 0, .max = kTokensMax});
+}
+
 void add_model_args(OptionTable& table, ModelArgs& model, bool may_be_auto) {
   add_model_path(table, model.path);
   const std::string help =
@@ -128,12 +137,7 @@ void add_model_args(OptionTable& table, ModelArgs& model, bool may_be_auto) {
             .value = "N",
             .help = "Tokens of one prefill chunk: speed and memory; results differ only in rounding"},
            model.n_ubatch, {.min = 1, .max = kRowsMax});
-  add_size(table,
-           {.names = "-c,--ctx-size",
-            .value = "N",
-            .help = "Most tokens of prompt and answer together; 0 is the length the model was trained for. Models with "
-                    "LongRoPE rotate by their short factors up to their original context, by the long ones beyond"},
-           model.n_ctx, {.min = 0, .max = kTokensMax});
+  add_ctx_size(table, model.n_ctx);
 }
 
 void add_selector_args(OptionTable& table, SelectorArgs& selector) {

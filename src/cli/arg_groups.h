@@ -20,6 +20,7 @@ inline constexpr std::string_view kBudgetHelp =
     "Rows kept of the whole cache: a fraction (10%), mean rows per layer (512) or bytes (256MiB)";
 
 void add_model_path(OptionTable& table, std::string& path);
+void add_ctx_size(OptionTable& table, int64_t& n_ctx);
 // may_be_auto: f32 where it fits in memory.
 void add_model_args(OptionTable& table, ModelArgs& model, bool may_be_auto = false);
 void add_selector_args(OptionTable& table, SelectorArgs& selector);

@@ -62,6 +62,7 @@ void add_measuring_args(OptionTable& table, ProfileArgs& args) {
 
 void add_args(OptionTable& table, InspectArgs& args) {
   add_model_path(table, args.model);
+  add_ctx_size(table, args.n_ctx);
   table.begin_group("Output");
   add_json(table, args.output, "Print JSON");
   add_common_args(table, args.output);
@@ -90,6 +91,7 @@ void add_args(OptionTable& table, ProfileArgs& args) {
 
 void add_args(OptionTable& table, AllocateArgs& args) {
   add_model_path(table, args.model);
+  add_ctx_size(table, args.n_ctx);
   table.begin_group("Budget");
   add_parsed(table, {.names = "--kv-budget", .value = "BUDGET", .help = std::string(kBudgetHelp), .required = true},
              args.budget, parse_kv_budget);

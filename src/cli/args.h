@@ -95,6 +95,7 @@ struct InspectArgs {
       "Show what a GGUF model is: shape, tensors, bytes of its cache per token";
   static constexpr std::string_view kExample = "-m model.gguf";
   std::string model;  // empty: the default model
+  int64_t n_ctx = 0;  // 0: the model's trained context
   OutputArgs output;
 };
 
@@ -122,6 +123,7 @@ struct AllocateArgs {
   static constexpr std::string_view kExample = "--profile profile.json --kv-budget 10% -o budgets.json";
   AllocateArgs() { allocator.name = "ripple"; }
   std::string model;  // empty: the profile's, or the default model
+  int64_t n_ctx = 0;  // 0: the model's trained context
   KvBudget budget;
   AllocatorArgs allocator;
   SelectorArgs selector;

@@ -25,11 +25,11 @@ struct Subject {
 Result<Subject> find_subject(const AllocateArgs& args) {
   Subject subject;
   const bool needs_profile = args.allocator.name == "ripple" || args.allocator.name == "curves";
-  const bool needs_model = !args.model.empty() || args.allocator.profile_file.empty() || !needs_profile ||
-                           args.budget.kind == KvBudget::Kind::kBytes;
+  const bool needs_model = !args.model.empty() || args.n_ctx > 0 || args.allocator.profile_file.empty() ||
+                           !needs_profile || args.budget.kind == KvBudget::Kind::kBytes;
   if (needs_model) {
     RKV_ASSIGN_OR_RETURN(const std::string path, model_path_or_default(args.model));
-    RKV_ASSIGN_OR_RETURN(subject.model, Model::load(path));
+    RKV_ASSIGN_OR_RETURN(subject.model, Model::load(path, {.n_ctx = args.n_ctx}));
     subject.id = subject.model->id();
     if (needs_profile) {
       RKV_ASSIGN_OR_RETURN(subject.profile, find_profile(args.allocator.profile_file, subject.id));

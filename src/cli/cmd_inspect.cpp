@@ -17,7 +17,7 @@ namespace ripplekv {
 
 Status cmd_inspect(const InspectArgs& args) {
   RKV_ASSIGN_OR_RETURN(const std::string path, model_path_or_default(args.model));
-  RKV_ASSIGN_OR_RETURN(const auto model, Model::load(path));
+  RKV_ASSIGN_OR_RETURN(const auto model, Model::load(path, {.n_ctx = args.n_ctx}));
   const ModelConfig& c = model->config();
   const auto n_sliding = static_cast<int64_t>(model->id().sliding_layers.size());
   const int64_t per_token = bytes_per_row(c.layer_shape(), {}) * (c.n_layer - n_sliding);
@@ -38,6 +38,7 @@ Status cmd_inspect(const InspectArgs& args) {
                                          {"n_ff", c.n_ff},
                                          {"n_vocab", c.n_vocab},
                                          {"n_ctx_train", c.n_ctx_train},
+                                         {"n_ctx", c.n_ctx},
                                          {"rope_freq_base", c.rope.freq_base},
                                          {"sliding_layers", model->id().sliding_layers},
                                          {"sliding_window", model->id().sliding_window},
@@ -61,7 +62,7 @@ Status cmd_inspect(const InspectArgs& args) {
                n_sliding, model->id().sliding_window, human_bytes(sliding));
   }
   fmt::print("KV cache      {} per token in f16; {} at {} tokens\n", human_bytes(per_token),
-             human_bytes(per_token * c.n_ctx_train + sliding), c.n_ctx_train);
+             human_bytes(per_token * c.n_ctx + sliding), c.n_ctx);
   fmt::print("profile       {}\n", profile
                                        ? fmt::format("{} of {} samples, {}", profile->samples.size(),
                                                      profile->n_sample_planned, profile_path(model->id().fingerprint))

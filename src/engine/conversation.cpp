@@ -115,11 +115,14 @@ Result<int64_t> Conversation::take_in(const std::string& rendering, const OnProg
   return static_cast<int64_t>(added.size());
 }
 
+bool Conversation::answers_drop_rows() const {
+  return sequence_->plan.decode_slack > 0 || !engine_->model().id().sliding_layers.empty();
+}
+
 Status Conversation::remember() {
   before_.reset();
   Before before;
-  // Where answers drop rows they cannot be had back.
-  if (sequence_->plan.decode_slack > 0 || !engine_->model().id().sliding_layers.empty()) {
+  if (answers_drop_rows()) {  // which cannot be had back
     RKV_ASSIGN_OR_RETURN(before.copy, engine_->fork(*sequence_));
   } else {
     before.rows = sequence_->cache.snapshot();
@@ -129,8 +132,19 @@ Status Conversation::remember() {
   return ok_status();
 }
 
-std::optional<Conversation::Before> Conversation::before_answer() const {
+std::vector<float> Conversation::logits_before_answer() const {
+  if (!before_ || !before_->copy) return before_ ? before_->logits : std::vector<float>();
+  const int64_t n_answer = sequence_->cache.n_pos() - n_prompt_;
+  for (int il = 0; il < sequence_->cache.n_layer(); ++il) {
+    if (engine_->model().config().window_of(il) > 0) continue;  // needs its window, which before_answer() looks for
+    if (sequence_->cache.layer(il).n_rows() != before_->copy->cache.layer(il).n_rows() + n_answer) return {};
+  }
+  return before_->copy->logits;
+}
+
+std::optional<Conversation::Before> Conversation::before_answer(std::vector<float> logits) const {
   Before before;
+  before.logits = std::move(logits);
   before.rows = sequence_->cache.snapshot();
   before.rows.n_pos = n_prompt_;
   const int64_t n_answer = sequence_->cache.n_pos() - n_prompt_;
@@ -143,6 +157,13 @@ std::optional<Conversation::Before> Conversation::before_answer() const {
       if (layer.positions(head)[static_cast<size_t>(n_rows)] != n_prompt_) return std::nullopt;
     }
     before.rows.n_rows[static_cast<size_t>(il)] = n_rows;
+  }
+  if (answers_drop_rows() && !before.logits.empty()) {
+    auto copy = engine_->fork(*sequence_);
+    if (!copy.ok() || !copy->cache.restore(before.rows).ok()) return std::nullopt;
+    copy->logits = before.logits;
+    copy->n_decode_left = prefill_options(nullptr).n_decode;
+    before.copy = std::move(*copy);
   }
   return before;
 }
@@ -191,8 +212,9 @@ Result<Reply> Conversation::say(const std::string& text, const OnText& on_text, 
   }
   auto generated = answer(on_text);
   if (!generated.ok()) {
-    // The question stays in the cache and nowhere else, so the next turn reads all anew.
+    // The question stays in the cache and nowhere else: there is no answer to it, and the next turn reads all anew.
     if (!before_ || !go_back().ok()) drop_cache();
+    before_.reset();
     return generated.status();
   }
   reply.generated = *std::move(generated);
@@ -203,7 +225,9 @@ Result<Reply> Conversation::say(const std::string& text, const OnText& on_text, 
 
 Result<Reply> Conversation::regenerate(const OnText& on_text) {
   if (!before_ || (!before_->copy && before_->logits.empty())) {
-    return invalid_argument("there is no answer to regenerate: ask something first");
+    const bool answered = !messages_.empty() && messages_.back().role == "assistant";
+    return invalid_argument(answered ? "this answer cannot be regenerated: the rows it was drawn from are gone"
+                                     : "there is no answer to regenerate: ask something first");
   }
   RKV_RETURN_IF_ERROR(go_back());
   Reply reply;
@@ -227,6 +251,7 @@ Status Conversation::save(const std::string& path) const {
   state.tokens = tokens_;
   state.budgets = options_.budgets;
   state.decode_slack = options_.decode_slack;
+  state.logits = logits_before_answer();
   return write_session(path, state, sequence_->cache);
 }
 
@@ -243,7 +268,10 @@ Status Conversation::load(const std::string& path) {
   before_.reset();
   sequence_.emplace();
   sequence_->cache = std::move(session.cache);
-  before_ = before_answer();
+  if (auto plan = plan_for(n_prompt_); plan.ok()) {  // if not, the next turn says so
+    sequence_->plan = *std::move(plan);
+    before_ = before_answer(std::move(state.logits));
+  }
   return ok_status();
 }
 

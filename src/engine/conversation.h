@@ -49,7 +49,7 @@ class Conversation {
   // One turn. Errors: the template's, a conversation longer than the context, memory, cancelled while the turn was read
   // (a cancelled answer is an answer as far as it came).
   Result<Reply> say(const std::string& text, const OnText& on_text, const OnProgress& on_progress = nullptr);
-  // The last answer again, with the next seed. Errors: there is none, or it came from a session.
+  // The last answer again, with the next seed. Errors: there is none, or it came from a session and had dropped rows.
   Result<Reply> regenerate(const OnText& on_text);
 
   // From the next turn on; rows that were dropped do not come back. A fraction of a short conversation is never less
@@ -69,7 +69,7 @@ class Conversation {
   // The moment before the last answer.
   struct Before {
     KvSnapshot rows;
-    std::vector<float> logits;     // empty: unknown
+    std::vector<float> logits;     // empty: unknown, and the answer cannot be drawn anew
     std::optional<Sequence> copy;  // where answers drop rows: decode_slack, sliding windows
   };
 
@@ -81,8 +81,11 @@ class Conversation {
   // Puts a rendering into the cache; returns the number of tokens that took.
   Result<int64_t> take_in(const std::string& rendering, const OnProgress& on_progress, std::string& note);
   Status remember();  // sets before_
-  // Of a session just read, without logits: its last rows are the answer's, unless the answer dropped rows.
-  std::optional<Before> before_answer() const;
+  // What a session keeps of before_: its logits, unless rows of that moment are gone.
+  std::vector<float> logits_before_answer() const;
+  // before_ of a session just read: the last rows are the answer's, unless the answer dropped rows.
+  std::optional<Before> before_answer(std::vector<float> logits) const;
+  bool answers_drop_rows() const;
   Status go_back();   // to before_; an error leaves all as it was
   void drop_cache();  // messages stay
   Result<Generated> answer(const OnText& on_text);

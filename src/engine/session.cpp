@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <limits>
@@ -31,7 +32,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little);
 
 constexpr std::string_view kMagic = "RKVSESS\n";
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 constexpr size_t kHashSize = 37;  // hash_of_bytes() of all before it
 constexpr uint32_t kHeadsMax = 1 << 16;
 constexpr uint32_t kHeadDimMax = 1 << 16;
@@ -75,10 +76,11 @@ class Reader {
     return taken;
   }
 
-  Result<std::vector<int32_t>> integers(uint64_t count, std::string_view what) {
-    RKV_ASSIGN_OR_RETURN(const auto bytes, array(count, sizeof(int32_t), what));
-    std::vector<int32_t> values(static_cast<size_t>(count));
-    std::memcpy(values.data(), bytes.data(), bytes.size());
+  template <class T>
+  Result<std::vector<T>> numbers(uint64_t count, std::string_view what) {
+    RKV_ASSIGN_OR_RETURN(const auto bytes, array(count, sizeof(T), what));
+    std::vector<T> values(static_cast<size_t>(count));
+    if (count > 0) std::memcpy(values.data(), bytes.data(), bytes.size());
     return values;
   }
 
@@ -143,7 +145,7 @@ Result<SessionLayer> layer_from(Reader& reader, int il, int64_t n_pos) {
     return reader.damaged(fmt::format("{}: {}", what, fits.message()));
   }
   for (uint32_t head = 0; head < n_head_kv; ++head) {
-    RKV_ASSIGN_OR_RETURN(auto positions, reader.integers(n_rows, what + " positions"));
+    RKV_ASSIGN_OR_RETURN(auto positions, reader.numbers<int32_t>(n_rows, what + " positions"));
     if (positions.front() < 0 || positions.back() >= n_pos ||
         std::adjacent_find(positions.begin(), positions.end(), std::greater_equal<>()) != positions.end()) {
       return reader.damaged(
@@ -188,7 +190,7 @@ Result<ParsedSession> parse_session(std::span<const uint8_t> bytes, const std::s
     return reader.damaged(fmt::format("tokens: got {}, expected 1 to {}", n_pos, std::numeric_limits<int32_t>::max()));
   }
   RKV_ASSIGN_OR_RETURN(const auto text, reader.array(json_bytes, 1, "text"));
-  RKV_ASSIGN_OR_RETURN(auto tokens, reader.integers(n_pos, "tokens"));
+  RKV_ASSIGN_OR_RETURN(auto tokens, reader.numbers<int32_t>(n_pos, "tokens"));
   ParsedSession session;
   RKV_ASSIGN_OR_RETURN(session.state, state_from(text, where));
   SessionState& state = session.state;
@@ -203,6 +205,13 @@ Result<ParsedSession> parse_session(std::span<const uint8_t> bytes, const std::s
   for (int il = 0; il < state.model.n_layer; ++il) {
     RKV_ASSIGN_OR_RETURN(SessionLayer layer, layer_from(reader, il, static_cast<int64_t>(n_pos)));
     session.layers.push_back(std::move(layer));
+  }
+  RKV_ASSIGN_OR_RETURN(const auto n_logits, reader.number<uint64_t>("logits"));
+  RKV_ASSIGN_OR_RETURN(state.logits, reader.numbers<float>(n_logits, "logits"));
+  const auto not_finite =
+      std::find_if(state.logits.begin(), state.logits.end(), [](float x) { return !std::isfinite(x); });
+  if (not_finite != state.logits.end()) {
+    return reader.damaged(fmt::format("logits: got {}, expected finite numbers", *not_finite));
   }
   if (reader.n_left() > 0) return reader.damaged(fmt::format("{} bytes too many", reader.n_left()));
   return session;
@@ -248,6 +257,8 @@ Result<std::string> session_bytes(const SessionState& state, const KvCache& cach
     }
     for (const auto& bytes : {layer.read_k_bytes(), layer.read_v_bytes()}) put_bytes(out, bytes.data(), bytes.size());
   }
+  put(out, static_cast<uint64_t>(state.logits.size()));
+  put_bytes(out, state.logits.data(), state.logits.size() * sizeof(float));
   out += hash_of_bytes(out);
   return out;
 }
@@ -268,6 +279,9 @@ Result<Session> read_session(const std::string& path, const Model& model) {
   for (const int32_t token : parsed.state.tokens) {
     if (token >= 0 && token < config.n_vocab) continue;
     return data_loss(fmt::format("{}: got token id {}, expected 0 to {}", path, token, config.n_vocab - 1));
+  }
+  if (const size_t n = parsed.state.logits.size(); n > 0 && std::cmp_not_equal(n, config.n_vocab)) {
+    return data_loss(fmt::format("{}: got {} logits, expected 0 or {}", path, n, config.n_vocab));
   }
   if (parsed.state.budgets) {
     RKV_RETURN_IF_ERROR(check_model(parsed.state.budgets->model, model.id(), fmt::format("budgets in '{}'", path)));

@@ -30,6 +30,7 @@ struct SessionState {
   std::vector<int32_t> tokens;  // of every position, dropped rows included
   std::optional<Budgets> budgets;
   int64_t decode_slack = 0;
+  std::vector<float> logits;  // F32 [n_vocab] of the last answer's first token, to draw it anew; empty: that cannot be
 };
 
 // One layer as it lies in the file: spans into the bytes that were parsed.

@@ -231,6 +231,7 @@ TEST(Args, AllocateTakesEveryFlag) {
   using A = AllocateArgs;
   const Cases<A> own = {
       {{"-m", "--model"}, "m.gguf", {}, [](const A& a) { return a.model == "m.gguf"; }},
+      {{"-c", "--ctx-size"}, "4k", {}, [](const A& a) { return a.n_ctx == 4096; }},
       {{"--kv-budget"},
        "8k",
        {},
@@ -249,6 +250,7 @@ TEST(Args, AllocateTakesEveryFlag) {
 TEST(Args, InspectAndModelsTakeEveryFlag) {
   check_flags<InspectArgs>({},
                            {{{"-m", "--model"}, "m.gguf", {}, [](const InspectArgs& a) { return a.model == "m.gguf"; }},
+                            {{"-c", "--ctx-size"}, "4k", {}, [](const InspectArgs& a) { return a.n_ctx == 4096; }},
                             json_case<InspectArgs>(),
                             verbose_case<InspectArgs>()});
   check_flags<ModelsArgs>({}, {json_case<ModelsArgs>(), verbose_case<ModelsArgs>()});

@@ -103,6 +103,10 @@ TEST_F(ChatTest, ASavedTalkGoesOnWithTheSameAnswer) {
   const Outcome again = chat("/load t.session\\n", "");
   EXPECT_NE(again.text.find("loaded 4 messages"), std::string::npos) << again.text;
   EXPECT_NE(again.text.find("budget: 50%"), std::string::npos) << again.text;
+  // The loaded answer drawn anew, at temperature 0, is the one that was saved.
+  const Outcome anew = chat("/load t.session\\n/regen\\n", "", "2>/dev/null");
+  EXPECT_TRUE(whole.text.ends_with(anew.text)) << anew.text;
+  EXPECT_EQ(std::count(anew.text.begin(), anew.text.end(), '\n'), 1) << anew.text;
   EXPECT_NE(chat("/load t.session\\n", "", "2>&1", "other").text.find("made for model"), std::string::npos);
 }
 

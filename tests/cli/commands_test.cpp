@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The commands from outside, on a tiny model: the whole way from a profile to an answer, and what a user can get wrong.
+#include <gguf.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -111,6 +112,71 @@ TEST_F(CommandsTest, ProfilesAreFoundByTheModelsFingerprint) {
   const json found = run_json("models --json");
   ASSERT_EQ(found.at("profiles").size(), 1U);
   EXPECT_EQ(found.at("profiles")[0].at("fingerprint"), run_json("inspect -m $M --json").at("fingerprint"));
+}
+
+// A model whose window is shorter than its context can be looked at and allocated for within that window.
+TEST_F(CommandsTest, AContextWithinTheWindow) {
+  test::TinyGguf tiny;
+  tiny.edit = [](gguf_context* g) { gguf_set_val_u32(g, "llama.attention.sliding_window", 600); };
+  test::write_tiny_gguf(tiny, folder_ + "/window.gguf");
+  const std::vector<std::string> commands = {
+      "inspect -m $D/window.gguf --json",
+      "allocate -m $D/window.gguf --allocator uniform --kv-budget 50% --tokens 600 --json"};
+  for (const std::string& args : commands) {
+    const Outcome refused = run(args);
+    EXPECT_EQ(refused.exit_code, 1) << args;
+    EXPECT_NE(refused.text.find("--ctx-size 600 stays within it"), std::string::npos) << refused.text;
+    EXPECT_EQ(run(args + " -c 601").exit_code, 1) << args;
+  }
+  const json shape = run_json(commands[0] + " -c 600");
+  EXPECT_EQ(shape.at("n_ctx"), 600);
+  EXPECT_EQ(shape.at("n_ctx_train"), 4096);
+  EXPECT_NE(run("inspect -m $D/window.gguf -c 600").text.find(" at 600 tokens"), std::string::npos);
+  EXPECT_EQ(run_json(commands[1] + " -c 600").at("total_rows"), 600);
+  // The profile alone would do; a context length is of the model, which is then read.
+  EXPECT_NE(
+      run("allocate --profile $D/profile.json --kv-budget 25% --window 8 -c 100 -m $D/none.gguf").text.find("none"),
+      std::string::npos);
+}
+
+// For a file that is to be written, a limit of no bytes is a full disk: the old file stays, and nothing else does.
+TEST_F(CommandsTest, AFullDiskLeavesTheOldFiles) {
+  write("ids3.json", "{\"ids\": [5, 6, 7, 8, 9]}");
+  const std::string out = folder_ + "/full";
+  const std::string disk_full = "trap '' XFSZ; ulimit -f 0; ";
+  struct Case {
+    std::string args;
+    std::string before = "";  // of $P
+    int exit_code = 1;
+  };
+  const std::vector<Case> cases = {
+      {"allocate --profile $D/profile.json --kv-budget 25% --window 8 -o $O"},
+      {"profile -m $M --limit 1 --max-tokens 400 --answer-tokens 4 --window 8 --fresh -o $O"},
+      {"trace -m $M --input $D/ids3.json --window 1 --kv-budget 9 --selector streaming_llm --n-sink 0 -o $O"},
+      {"trace -m $M --input $D/ids3.json --html $O"},
+      {"run -i -m $M -n 2 --temp 0", "printf 'hello\\n/save %s\\n' $O | ", 0},  // a conversation outlives it
+  };
+  for (const Case& c : cases) {
+    std::filesystem::remove_all(out);
+    std::filesystem::create_directory(out);
+    write("full/file", "old");
+    const std::string line = disk_full + c.before + "$P " + c.args;
+    const Outcome outcome = test::shell(prefix() + "O=$D/full/file; { " + line + "; } 2>&1 >/dev/null");
+    EXPECT_EQ(outcome.exit_code, c.exit_code) << c.args << outcome.text;
+    EXPECT_NE(outcome.text.find("/full/file: cannot write: File too large\n"), std::string::npos) << c.args << "\n"
+                                                                                                  << outcome.text;
+    std::ifstream file(out + "/file");
+    EXPECT_EQ(std::string((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>()), "old") << c.args;
+    const std::filesystem::directory_iterator left(out);
+    EXPECT_EQ(std::distance(begin(left), end(left)), 1) << c.args;
+  }
+  // Standard output is a file too.
+  for (const std::string args : {"inspect -m $M --json", "models --json", "trace -m $M --input $D/ids3.json",
+                                 "run -m $M -p a -n 2 --json", "run -m $M -p a -n 2"}) {
+    const Outcome outcome = test::shell(prefix() + "$P " + args + " 2>&1 >/dev/full");
+    EXPECT_EQ(outcome.exit_code, 1) << args;
+    EXPECT_NE(outcome.text.find("standard output could not be written"), std::string::npos) << outcome.text;
+  }
 }
 
 TEST_F(CommandsTest, DecodeStaysWithinItsBudget) {

@@ -289,8 +289,6 @@ TEST_F(ConversationTest, ASavedConversationGoesOnElsewhere) {
     ASSERT_TRUE(other.load(path).ok());
     EXPECT_EQ(other.tokens(), conversation.tokens());
     EXPECT_EQ(other.budgets().has_value(), fraction < 1);
-    const auto none = other.regenerate(nullptr);
-    EXPECT_FALSE(none.ok());
     EXPECT_EQ(say(other, "and on").generated.text, say(conversation, "and on").generated.text);
     expect_same_cache(other.sequence()->cache, conversation.sequence()->cache);
     EXPECT_EQ(other.messages().size(), 6U);
@@ -301,6 +299,58 @@ TEST_F(ConversationTest, ASavedConversationGoesOnElsewhere) {
   EXPECT_FALSE(conversation.load(path + ".none").ok());
   EXPECT_EQ(conversation.tokens(), before);
   EXPECT_EQ(say(conversation, "and on").note, "");
+}
+
+// The moment before the answer comes back with the file: the same logits, the same rows, whatever answers drop.
+TEST_F(ConversationTest, ASavedAnswerCanBeDrawnAnew) {
+  const std::string path = test::temp_dir() + "/talk.session";
+  for (const int64_t slack : {0, 100}) {
+    for (const double temperature : {0.0, 1.5}) {
+      ConversationOptions of = budgeted(0.5, temperature);
+      of.decode_slack = slack;
+      Conversation conversation = begin(of);
+      say(conversation, "hello there, you");
+      const Reply saved = say(conversation, "some words to be kept");
+      ASSERT_TRUE(conversation.save(path).ok());
+      Conversation other = begin(options(temperature));
+      ASSERT_TRUE(other.load(path).ok());
+      for (int i = 0; i < 3; ++i) {  // the second draw of the loaded one has the seed of the third answer
+        const auto again = other.regenerate(nullptr);
+        ASSERT_TRUE(again.ok()) << again.status().message();
+        if (temperature == 0 || i == 1) {
+          EXPECT_EQ(again->generated.ids, saved.generated.ids);
+        }
+        if (temperature > 0 && i == 2) {
+          const auto here = conversation.regenerate(nullptr);
+          ASSERT_TRUE(here.ok());
+          EXPECT_EQ(again->generated.ids, here->generated.ids);
+          expect_same_cache(other.sequence()->cache, conversation.sequence()->cache);
+        }
+        EXPECT_EQ(other.messages().size(), 4U);
+        EXPECT_EQ(static_cast<int64_t>(other.tokens().size()), other.sequence()->cache.n_pos());
+      }
+      // And once more, from a session of the answer drawn anew.
+      ASSERT_TRUE(other.save(path).ok());
+      ASSERT_TRUE(other.load(path).ok());
+      EXPECT_TRUE(other.regenerate(nullptr).ok());
+    }
+  }
+}
+
+// An answer that dropped rows cannot: their loss is said, not passed over.
+TEST_F(ConversationTest, AnAnswerThatDroppedRowsIsNotDrawnAnewFromASession) {
+  const std::string path = test::temp_dir() + "/talk.session";
+  ConversationOptions of = budgeted(0.5);
+  of.decode_slack = 2;
+  Conversation conversation = begin(of);
+  say(conversation, "hello there, you, with some more words than the window has rows");
+  EXPECT_TRUE(conversation.regenerate(nullptr).ok());
+  ASSERT_TRUE(conversation.save(path).ok());
+  Conversation other = begin(options());
+  ASSERT_TRUE(other.load(path).ok());
+  EXPECT_EQ(other.regenerate(nullptr).status().message(),
+            "this answer cannot be regenerated: the rows it was drawn from are gone");
+  EXPECT_EQ(say(other, "and on").generated.ids, say(conversation, "and on").generated.ids);
 }
 
 // Answers that push rows out of a sliding window can be drawn anew and saved all the same.
@@ -329,6 +379,17 @@ TEST_F(ConversationTest, WindowsThatSlideDuringAnAnswer) {
   const Reply there = say(loaded, "and another");
   EXPECT_EQ(here.generated.ids, there.generated.ids);
   EXPECT_LT(conversation.sequence()->cache.layer(0).n_rows(), 20 + LayerCache::kGrowRows);
+
+  // A short answer leaves the window's rows in place.
+  Conversation brief = begin(options());
+  const Reply drawn = say(brief, "a question of more words than the window has rows, so that it slides at once");
+  ASSERT_TRUE(brief.save(path).ok());
+  ASSERT_TRUE(loaded.load(path).ok());
+  for (int i = 0; i < 2; ++i) {
+    const auto anew = loaded.regenerate(nullptr);
+    ASSERT_TRUE(anew.ok()) << anew.status().message();
+    EXPECT_TRUE(std::equal(drawn.generated.ids.begin(), drawn.generated.ids.end(), anew->generated.ids.begin()));
+  }
 }
 
 }  // namespace

@@ -61,6 +61,8 @@ class SessionTest : public test::TinyEngineTest {
     const Profile of_model = profile();
     made.state.budgets = *make_budgets(model_->id(), of, &of_model);
     made.state.decode_slack = 7;
+    made.state.logits.assign(static_cast<size_t>(config().n_vocab), 0.5f);
+    made.state.logits[1] = -3;
     made.cache = std::move(sequence.cache);
     return made;
   }
@@ -97,6 +99,7 @@ TEST_F(SessionTest, ComesBackBitByBit) {
     EXPECT_EQ(read->state.n_prompt, 60);
     EXPECT_EQ(read->state.prompt_text, made.state.prompt_text);
     EXPECT_EQ(read->state.decode_slack, 7);
+    EXPECT_EQ(read->state.logits, made.state.logits);
     ASSERT_EQ(read->state.messages.size(), 2U);
     EXPECT_EQ(read->state.messages[0].role, "user");
     EXPECT_EQ(read->state.messages[0].content, made.state.messages[0].content);
@@ -140,6 +143,7 @@ TEST_F(SessionTest, WithoutBudgetsAndWithAFullCache) {
   ASSERT_TRUE(read.ok()) << read.status().message();
   EXPECT_FALSE(read->state.budgets);
   EXPECT_TRUE(read->state.messages.empty());
+  EXPECT_TRUE(read->state.logits.empty());
   expect_same_cache(sequence.cache, read->cache);
 }
 
@@ -178,6 +182,11 @@ TEST_F(SessionTest, ShapesAndIdsThatAreNotTheModels) {
   made.state.tokens[3] = -1;
   ASSERT_TRUE(write_session(path_, made.state, made.cache).ok());
   EXPECT_EQ(read_session(path_, *model_).status().code(), StatusCode::kDataLoss);
+  made = make(kF32Cache);
+  made.state.logits.pop_back();
+  ASSERT_TRUE(write_session(path_, made.state, made.cache).ok());
+  EXPECT_NE(read_session(path_, *model_).status().message().find("got 299 logits, expected 0 or 300"),
+            std::string::npos);
   EXPECT_EQ(read_session(path_ + ".none", *model_).status().code(), StatusCode::kNotFound);
   EXPECT_FALSE(read_session(test::temp_dir(), *model_).ok());
 }
@@ -212,11 +221,14 @@ TEST_F(SessionTest, BadFilesAreRefusedByName) {
   expect_refused(flipped, "checksum", lost);
 
   std::string version = content();
-  patch<uint32_t>(version, 8, 2);
-  expect_refused(sealed(version), "version 2, expected 1", StatusCode::kMismatch);
+  patch<uint32_t>(version, 8, 1);
+  expect_refused(sealed(version), "version 1, expected 2", StatusCode::kMismatch);
   expect_refused(sealed(content().substr(0, kHead)), "layers: 1 of 4 bytes each, 0 bytes are left", lost);
   expect_refused(sealed(content() + "x"), "1 bytes too many", lost);
-  expect_refused(sealed(content().substr(0, content().size() - 1)), "layer 3 Values", lost);
+  expect_refused(sealed(content().substr(0, content().size() - 1)), "logits: 300 of 4 bytes each", lost);
+  const size_t logits = content().size() - 300 * 4 - 8;
+  expect_refused(sealed(content().substr(0, logits + 7)), "logits: 1 of 8 bytes each", lost);
+  expect_refused(sealed(content().substr(0, logits - 1)), "layer 3 Values", lost);
 
   struct Case {
     std::string says;
@@ -254,6 +266,10 @@ TEST_F(SessionTest, BadFilesAreRefusedByName) {
       {"positions of head 0", [&](std::string& s) { patch<int32_t>(s, positions, -1); }},
       {"positions of head 0", [&](std::string& s) { patch<int32_t>(s, positions, 61); }},
       {"positions of head 0", [&](std::string& s) { patch<int32_t>(s, positions + 4, INT32_MIN); }},
+      {"logits: 18446744073709551615 of 4 bytes", [&](std::string& s) { patch<uint64_t>(s, logits, ~uint64_t{0}); }},
+      {"1200 bytes too many", [&](std::string& s) { patch<uint64_t>(s, logits, 0); }},
+      {"logits: got nan", [&](std::string& s) { patch<uint32_t>(s, logits + 8, 0x7FC00000); }},
+      {"logits: got inf", [&](std::string& s) { patch<uint32_t>(s, logits + 12, 0x7F800000); }},
   };
   for (const Case& c : numbers) {
     std::string bytes = whole;
