@@ -27,6 +27,26 @@ bool cancel_requested(void* flag) {
   return static_cast<const std::atomic<bool>*>(flag)->load(std::memory_order_relaxed);
 }
 
+// How a graph is connected: its nodes and leafs with what they read. Tensors are told apart by their address: built in
+// the same order into the same memory, graphs of one structure have the same addresses. Those that have their own
+// memory (weights, cache rows) are all alike.
+std::vector<const void*> structure_of(ggml_cgraph* graph) {
+  std::vector<const void*> structure;
+  const auto add = [&](const ggml_tensor* tensor) {
+    const bool placed = tensor->data != nullptr || (tensor->view_src != nullptr && tensor->view_src->data != nullptr);
+    structure.push_back(placed ? nullptr : tensor);
+  };
+  for (int i = 0; i < ggml_graph_n_nodes(graph); ++i) {
+    const ggml_tensor* node = ggml_graph_node(graph, i);
+    add(node);
+    for (const ggml_tensor* source : node->src) {
+      if (source != nullptr) add(source);
+    }
+    structure.push_back(graph);  // ends the node
+  }
+  return structure;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Forward>> Forward::create(std::shared_ptr<const Model> model, int n_threads) {
@@ -78,14 +98,29 @@ Status Forward::compute(int64_t n_nodes, const BuildGraph& build) {
     RKV_CHECK(sched_ != nullptr);
     graph_memory_.resize(ggml_tensor_overhead() * static_cast<size_t>(n_nodes) * 2 +
                          ggml_graph_overhead_custom(static_cast<size_t>(n_nodes), false));
+    planned_.clear();
   }
   ggml_context* context = ggml_init({graph_memory_.size(), graph_memory_.data(), /*no_alloc=*/true});
   RKV_CHECK(context != nullptr);
-  ggml_cgraph* graph = ggml_new_graph_custom(context, static_cast<size_t>(sched_nodes_), false);
-  const std::function<void()> fill_inputs = build(context, graph);
+  const auto build_graph = [&](std::function<void()>& fill_inputs) {
+    ggml_cgraph* graph = ggml_new_graph_custom(context, static_cast<size_t>(sched_nodes_), false);
+    fill_inputs = build(context, graph);
+    return graph;
+  };
+  std::function<void()> fill_inputs;
+  ggml_cgraph* graph = build_graph(fill_inputs);
   ggml_backend_sched_reset(sched_);
   Status status;
-  if (!ggml_backend_sched_alloc_graph(sched_, graph)) {
+  bool allocated = true;
+  if (std::vector<const void*> structure = structure_of(graph); structure != planned_) {
+    // ggml places the tensors of a graph as it planned the graph before, if both have as many nodes, leafs and bytes;
+    // that is wrong, or a crash, where they are connected otherwise. Planning uses a graph up: it is built again.
+    allocated = ggml_backend_sched_reserve(sched_, graph);
+    ggml_reset(context);
+    graph = build_graph(fill_inputs);
+    planned_ = allocated ? std::move(structure) : std::vector<const void*>();
+  }
+  if (!allocated || !ggml_backend_sched_alloc_graph(sched_, graph)) {
     status = resource_exhausted("out of memory: the compute buffer of a graph does not fit");
   } else {
     fill_inputs();

@@ -83,7 +83,8 @@ class Forward {
 
  private:
   Forward() = default;
-  // Adds nodes to the graph and returns what fills its inputs, to be called after allocation.
+  // Adds nodes to the graph and returns what fills its inputs, to be called after allocation. May be called twice: then
+  // the second graph is the one that counts, built of the same nodes in the same order.
   using BuildGraph = std::function<std::function<void()>(ggml_context* context, ggml_cgraph* graph)>;
   // n_nodes: upper bound. Tensors marked as outputs can be read until the next compute().
   Status compute(int64_t n_nodes, const BuildGraph& build);
@@ -97,6 +98,7 @@ class Forward {
   ggml_backend_sched* sched_ = nullptr;
   int64_t sched_nodes_ = 0;
   std::vector<uint8_t> graph_memory_;
+  std::vector<const void*> planned_;  // structure_of() the graph that the scheduler's plan is for; forward.cpp
   const std::atomic<bool>* cancel_ = nullptr;
 };
 

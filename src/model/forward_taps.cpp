@@ -74,6 +74,7 @@ Status Forward::add_window_attention(const LayerCache& cache, ggml_tensor* queri
   const int64_t n_seen = first_row + n_query;         // rows the last of these queries sees
   std::vector<ggml_tensor*> attention;
   const auto build = [&](ggml_context* context, ggml_cgraph* graph) -> std::function<void()> {
+    attention.clear();
     ggml_tensor* mask = ggml_new_tensor_2d(context, GGML_TYPE_F32, n_seen, n_query);
     ggml_set_input(mask);
     for (int64_t head = 0; head < n_head_kv; ++head) {
@@ -122,6 +123,7 @@ Result<std::vector<float>> Forward::future_attention(int il, const LayerCache& c
   std::vector<float> result(static_cast<size_t>(n_rows * config.n_head));
   std::vector<ggml_tensor*> logits;
   const auto build = [&](ggml_context* context, ggml_cgraph* graph) -> std::function<void()> {
+    logits.clear();
     ggml_tensor* past = ggml_new_tensor_1d(context, GGML_TYPE_I32, n_window);
     ggml_tensor* coming = ggml_new_tensor_1d(context, GGML_TYPE_I32, kFuturePositions);
     ggml_tensor* units = ggml_new_tensor_3d(context, GGML_TYPE_F32, head_dim, head_dim, kFuturePositions);
@@ -184,6 +186,7 @@ Result<std::vector<float>> Forward::value_norm(const LayerCache& cache) {
   std::vector<float> result(static_cast<size_t>(n_rows * n_head_kv));
   std::vector<ggml_tensor*> norms;
   const auto build = [&](ggml_context* context, ggml_cgraph* graph) -> std::function<void()> {
+    norms.clear();
     ggml_tensor* all = ggml_new_tensor_1d(context, GGML_TYPE_I32, n_rows);
     ggml_set_input(all);
     for (int64_t head = 0; head < n_head_kv; ++head) {

@@ -19,7 +19,7 @@ TEST(Allocator, RegistryListsEachOnceWithALine) {
     EXPECT_FALSE(info.summary.empty());
     EXPECT_EQ(info.summary.find('\n'), std::string_view::npos);
   }
-  EXPECT_EQ(names, (std::vector<std::string_view>{"uniform", "pyramid", "ripple"}));
+  EXPECT_EQ(names, (std::vector<std::string_view>{"uniform", "pyramid", "ripple", "curves"}));
 }
 
 TEST(Allocator, UniformSharesAlikeAndTheFirstLayersTakeTheRest) {

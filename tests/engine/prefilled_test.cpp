@@ -35,7 +35,7 @@ TEST_F(PrefilledTest, AForkIsWhatAPrefillOfItsOwnMakes) {
     const PrefilledPrompt made = prefilled(prompt, specs, before);
     EXPECT_GT(made.score_bytes(), 0);
     for (const SelectorSpec& spec : specs) {
-      for (const double fraction : {0.3, 0.6, 1.0}) {
+      for (const double fraction : {0.4, 0.6, 1.0}) {
         for (const KvFormat& format : {before, KvFormat{KvType::kQ8_0, KvType::kQ4_0}}) {
           if (prefill_format(format) != before && format != before) continue;
           Policy p = policy(spec.name, "ripple", fraction);
