@@ -20,18 +20,25 @@ constexpr int kRepeatsMax = 1000;  // of ProfileSettings::n_repeat
 
 struct ProfileSettings {
   std::string rows = "evictable";  // rows nudged: all | evictable
+  std::string direction = "row";   // of a nudge: row (drawn for each row) | head (one for all rows of a head)
   double eps = 1.0;                // size of the nudge relative to the norm of the row
   int n_repeat = 2;                // noise draws per sample and layer, at most kRepeatsMax
   uint64_t seed = 0;
   int n_answer = 32;                    // T: tokens of the continuation
   int64_t max_tokens = 2048;            // prompts are cut in the middle to this
   std::vector<double> curve_fractions;  // kept fractions of the damage curves, ascending; may be empty
+  std::vector<KvFormat> curve_formats;  // each measured at every fraction; empty: kv_format alone
   std::string selector = "snapkv";      // of the damage curves; its protected rows bound `evictable`
   SelectorOptions selector_options;
   std::string weights = "native";  // native | f32 | bf16
   KvFormat kv_format;
   std::string calibration;  // where the samples come from ("builtin" or a path's name)
   bool operator==(const ProfileSettings&) const = default;
+
+  std::vector<KvFormat> formats_of_curves() const {
+    return curve_formats.empty() ? std::vector<KvFormat>{kv_format} : curve_formats;
+  }
+  size_t n_curve_point() const { return curve_fractions.size() * formats_of_curves().size(); }
 };
 
 // Every setting that differs, in words: "settings.eps: got 1.0, expected 0.5", keys as in profile.json. Empty: equal.
@@ -43,7 +50,7 @@ struct ProfileSample {
   int64_t n_prompt = 0;
   int n_answer = 0;                              // tokens the KL is averaged over
   std::vector<std::vector<double>> sensitivity;  // [n_repeat][n_layer]; layers with a sliding window: 0, not measured
-  std::vector<std::vector<double>> damage;       // [curve_fractions][n_layer]; likewise
+  std::vector<std::vector<double>> damage;       // [n_curve_point][n_layer], fractions within formats; likewise
 };
 
 struct Profile {
@@ -63,8 +70,8 @@ struct LayerStatistic {
 
 // [n_layer]: mean over samples and repeats. REQUIRES: at least one sample.
 std::vector<LayerStatistic> sensitivity_of(const Profile& profile);
-// [n_layer] for settings.curve_fractions[fraction_index].
-std::vector<LayerStatistic> damage_of(const Profile& profile, size_t fraction_index);
+// [n_layer] for a point of the curves: index of its format * curve_fractions.size() + index of its fraction.
+std::vector<LayerStatistic> damage_of(const Profile& profile, size_t point);
 
 // Errors: not there, damaged, unknown format or version, sizes that contradict each other, values that are not
 // finite or negative (named by sample and layer).

@@ -4,6 +4,8 @@
 // Every command's flags: groups that it shares with others (arg_groups.h) and its own.
 #include "cli/args.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/text.h"
@@ -18,6 +20,28 @@ Result<std::vector<double>> parse_curves(std::string_view text) {
   RKV_ASSIGN_OR_RETURN(std::vector<double> fractions, parse_fraction_list(text));
   std::sort(fractions.begin(), fractions.end());
   return fractions;
+}
+
+// "f16,q8_0/q4_0"
+Result<std::vector<KvFormat>> parse_formats(std::string_view text) {
+  std::vector<KvFormat> formats;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    const std::string_view item = text.substr(begin, end - begin);
+    const size_t slash = item.find('/');
+    KvFormat format;
+    RKV_ASSIGN_OR_RETURN(format.k, parse_kv_type(item.substr(0, slash)));
+    format.v = format.k;
+    if (slash != std::string_view::npos) {
+      RKV_ASSIGN_OR_RETURN(format.v, parse_kv_type(item.substr(slash + 1)));
+    }
+    if (std::find(formats.begin(), formats.end(), format) != formats.end()) {
+      return invalid_argument(fmt::format("got {} twice, expected different types", quoted(item)));
+    }
+    formats.push_back(format);
+    begin = end + 1;
+  }
+  return formats;
 }
 
 void add_measuring_args(OptionTable& table, ProfileArgs& args) {
@@ -46,6 +70,11 @@ void add_measuring_args(OptionTable& table, ProfileArgs& args) {
             .value = "all|evictable",
             .help = "Rows that are nudged: all, or those the selector could drop"},
            settings.rows, {"all", "evictable"});
+  add_name(table,
+           {.names = "--direction",
+            .value = "row|head",
+            .help = "Nudge every row in a direction of its own, or all rows of a head in one"},
+           settings.direction, {"row", "head"});
   add_whole(table, {.names = "--repeats", .value = "N", .help = "Noise draws per sample and layer"}, settings.n_repeat,
             {.min = 1, .max = kRepeatsMax});
   add_whole(table, {.names = "-s,--seed", .value = "N", .help = "Seed of samples and noise"}, settings.seed,
@@ -56,6 +85,12 @@ void add_measuring_args(OptionTable& table, ProfileArgs& args) {
               .help = "Also compress each layer alone to these fractions, as in 5%,10%,20%,40%, and measure its damage",
               .default_text = "none"},
              settings.curve_fractions, parse_curves);
+  add_parsed(table,
+             {.names = "--curve-types",
+              .value = "LIST",
+              .help = "Types that the damage is measured with, K/V or one for both, as in f16,q8_0/q4_0",
+              .default_text = "those of the cache"},
+             settings.curve_formats, parse_formats);
 }
 
 }  // namespace

@@ -130,7 +130,7 @@ Status Chat::budget(const std::string& value) {
       KvArgs kv = args_.kv;
       kv.budget = *wanted;
       std::string note;
-      RKV_ASSIGN_OR_RETURN(budgets, resolve_budgets(kv, engine_.model().id(), note));
+      RKV_ASSIGN_OR_RETURN(budgets, resolve_budgets(kv, engine_.model(), note));
       if (!note.empty()) print_to_stderr("note: " + note);
     }
     RKV_RETURN_IF_ERROR(conversation_.set_budgets(std::move(budgets)));
@@ -245,7 +245,7 @@ Status chat(const RunArgs& args) {
   RKV_RETURN_IF_ERROR(profile_if_asked(args, *model));
   std::string note;
   ConversationOptions options;
-  RKV_ASSIGN_OR_RETURN(options.budgets, resolve_budgets(args.kv, model->id(), note));
+  RKV_ASSIGN_OR_RETURN(options.budgets, resolve_budgets(args.kv, *model, note));
   if (!note.empty()) print_to_stderr("note: " + note);
   options.generate = generate_options(args, model->config(), n_ctx);
   options.format = args.kv.type.format();

@@ -47,7 +47,8 @@ Status cmd_allocate(const AllocateArgs& args) {
   RKV_ASSIGN_OR_RETURN(const Policy policy, make_policy(args.budget, args.allocator, args.selector, args.type));
   RKV_ASSIGN_OR_RETURN(const Subject subject, find_subject(args));
   RKV_ASSIGN_OR_RETURN(const Budgets budgets,
-                       make_budgets(subject.id, policy, subject.profile ? &*subject.profile : nullptr));
+                       make_budgets(subject.id, policy, subject.profile ? &*subject.profile : nullptr,
+                                    {.layer = subject.model ? subject.model->config().layer_shape() : LayerShape{}}));
   std::vector<int64_t> rows;
   if (subject.model) {
     RKV_ASSIGN_OR_RETURN(const CachePlan plan, plan_cache(budgets, subject.model->config(), args.n_prompt));

@@ -17,11 +17,16 @@ namespace {
 void print_table(const Profile& profile) {
   const auto sensitivity = sensitivity_of(profile);
   std::vector<std::vector<LayerStatistic>> damage;
-  for (size_t f = 0; f < profile.settings.curve_fractions.size(); ++f) damage.push_back(damage_of(profile, f));
+  const std::vector<double>& fractions = profile.settings.curve_fractions;
+  for (size_t point = 0; point < profile.settings.n_curve_point(); ++point) damage.push_back(damage_of(profile, point));
   double top = 0;
   for (const auto& layer : sensitivity) top = std::max(top, layer.mean);
   std::string head = fmt::format("{:>5}  {:>11}  {:>9}", "layer", "sensitivity", "+-");
-  for (double f : profile.settings.curve_fractions) head += fmt::format("  {:>10}", fmt::format("at {:g}%", f * 100));
+  for (const KvFormat& format : profile.settings.formats_of_curves()) {
+    const std::string types =
+        profile.settings.curve_formats.empty() ? "" : fmt::format(" {}/{}", to_string(format.k), to_string(format.v));
+    for (double f : fractions) head += fmt::format("  {:>10}", fmt::format("{:g}%{}", f * 100, types));
+  }
   fmt::print("{}\n", head);
   for (size_t il = 0; il < sensitivity.size(); ++il) {
     std::string line =

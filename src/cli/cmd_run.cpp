@@ -82,7 +82,7 @@ Status cmd_run(const RunArgs& args) {
 
   RKV_RETURN_IF_ERROR(profile_if_asked(args, *model));
   std::string note;
-  RKV_ASSIGN_OR_RETURN(const auto budgets, resolve_budgets(args.kv, model->id(), note));
+  RKV_ASSIGN_OR_RETURN(const auto budgets, resolve_budgets(args.kv, *model, note));
   if (!note.empty()) print_to_stderr("note: " + note);
   CachePlan plan = plan_full(model->config(), n_prompt, args.kv.type.format());
   if (budgets) {

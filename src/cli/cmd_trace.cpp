@@ -88,7 +88,7 @@ Status cmd_trace(const TraceArgs& args) {
     if (!output.empty()) RKV_RETURN_IF_ERROR(prepare_output(output));
   }
   std::string note;
-  RKV_ASSIGN_OR_RETURN(const auto budgets, resolve_budgets(args.kv, model->id(), note));
+  RKV_ASSIGN_OR_RETURN(const auto budgets, resolve_budgets(args.kv, *model, note));
   if (!note.empty()) print_to_stderr("note: " + note);
   CachePlan plan = plan_full(model->config(), n_prompt, args.kv.type.format());
   if (budgets) {

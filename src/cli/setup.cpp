@@ -109,11 +109,11 @@ Result<Policy> make_policy(const KvBudget& budget, const AllocatorArgs& allocato
   return policy;
 }
 
-Result<std::optional<Budgets>> resolve_budgets(const KvArgs& args, const ModelId& model, std::string& note) {
+Result<std::optional<Budgets>> resolve_budgets(const KvArgs& args, const Model& model, std::string& note) {
   std::optional<Budgets> budgets;
   if (!args.budget_file.empty()) {
     RKV_ASSIGN_OR_RETURN(budgets, read_budgets(args.budget_file));
-    RKV_RETURN_IF_ERROR(check_model(budgets->model, model, fmt::format("budgets '{}'", args.budget_file)));
+    RKV_RETURN_IF_ERROR(check_model(budgets->model, model.id(), fmt::format("budgets '{}'", args.budget_file)));
     for (KvFormat& format : budgets->kv_format) {
       format.k = args.type.k.value_or(format.k);
       format.v = args.type.v.value_or(format.v);
@@ -124,7 +124,7 @@ Result<std::optional<Budgets>> resolve_budgets(const KvArgs& args, const ModelId
   RKV_ASSIGN_OR_RETURN(Policy policy, make_policy(*args.budget, args.allocator, args.selector, args.type));
   std::optional<Profile> profile;
   if (policy.allocator.empty() || policy.allocator == "ripple" || policy.allocator == "curves") {
-    RKV_ASSIGN_OR_RETURN(profile, find_profile(args.allocator.profile_file, model));
+    RKV_ASSIGN_OR_RETURN(profile, find_profile(args.allocator.profile_file, model.id()));
   }
   if (policy.allocator.empty()) {
     policy.allocator = profile ? "ripple" : "uniform";
@@ -138,7 +138,8 @@ Result<std::optional<Budgets>> resolve_budgets(const KvArgs& args, const ModelId
     note = fmt::format("the profile is unfinished ({} of {} samples); 'ripplekv profile' goes on with it",
                        profile->samples.size(), profile->n_sample_planned);
   }
-  RKV_ASSIGN_OR_RETURN(budgets, make_budgets(model, policy, profile ? &*profile : nullptr));
+  RKV_ASSIGN_OR_RETURN(budgets, make_budgets(model.id(), policy, profile ? &*profile : nullptr,
+                                             {.layer = model.config().layer_shape()}));
   return budgets;
 }
 

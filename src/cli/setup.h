@@ -33,7 +33,7 @@ Result<Policy> make_policy(const KvBudget& budget, const AllocatorArgs& allocato
 
 // Nullopt: no budget was asked for, the cache stays full. `note` receives a sentence the user should see (e.g. that
 // budgets are uniform for want of a profile), or "".
-Result<std::optional<Budgets>> resolve_budgets(const KvArgs& args, const ModelId& model, std::string& note);
+Result<std::optional<Budgets>> resolve_budgets(const KvArgs& args, const Model& model, std::string& note);
 
 // Whole text of a prompt or input file ("-": standard input). Errors: not there, not UTF-8 (byte named), over 1 GiB.
 Result<std::string> read_text(const std::string& path);

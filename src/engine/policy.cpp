@@ -29,23 +29,47 @@ std::vector<double> means_of(const std::vector<LayerStatistic>& all, const std::
   return means;
 }
 
-// The mean fraction a budget keeps of the prompts that were profiled.
-Result<double> fraction_of(const KvBudget& budget, const Profile& profile) {
+// The mean fraction of rows that a budget keeps of a prompt: the one at hand, or one as long as those profiled.
+Result<double> fraction_of(const Policy& policy, const Profile& profile, size_t n_layer, const PromptShape& prompt) {
+  const KvBudget& budget = policy.budget;
   if (budget.kind == KvBudget::Kind::kFraction) return budget.value;
-  if (budget.kind == KvBudget::Kind::kBytes) {
-    return unsupported(fmt::format(
-        "allocator 'curves': got a budget of {}, expected a fraction or rows: what bytes keep depends on the prompt",
-        budget.to_string()));
+  double n_prompt = static_cast<double>(prompt.n_prompt);
+  if (prompt.n_prompt == 0) {
+    for (const ProfileSample& sample : profile.samples) n_prompt += static_cast<double>(sample.n_prompt);
+    n_prompt /= static_cast<double>(profile.samples.size());
   }
-  double n_prompt = 0;
-  for (const ProfileSample& sample : profile.samples) n_prompt += static_cast<double>(sample.n_prompt);
-  n_prompt /= static_cast<double>(profile.samples.size());
-  return std::min(1.0, budget.value / n_prompt);
+  double rows = budget.value;  // of a layer
+  if (budget.kind == KvBudget::Kind::kBytes) {
+    if (prompt.layer.head_dim == 0) {
+      return invalid_argument(fmt::format(
+          "allocator 'curves': got a budget of {} and no model, whose shape says what a row takes, expected one (-m)",
+          budget.to_string()));
+    }
+    rows = budget.value / static_cast<double>(bytes_per_row(prompt.layer, policy.kv_format)) /
+           static_cast<double>(n_layer);
+  }
+  return std::min(1.0, rows / n_prompt);
+}
+
+// The profile's curves in the format wanted, else in the first one measured.
+DamageCurves curves_of(const Profile& profile, const KvFormat& format, const std::vector<int>& layers) {
+  const std::vector<KvFormat> formats = profile.settings.formats_of_curves();
+  const auto found = std::find(formats.begin(), formats.end(), format);
+  const auto of_format = static_cast<size_t>(found == formats.end() ? 0 : found - formats.begin());
+  const std::vector<double>& fractions = profile.settings.curve_fractions;
+  DamageCurves curves;
+  for (size_t i = 0; i < fractions.size(); ++i) {
+    if (fractions[i] >= 1) continue;  // what a format costs while all rows stay
+    curves.kept.push_back(fractions[i]);
+    curves.damage.push_back(means_of(damage_of(profile, of_format * fractions.size() + i), layers));
+  }
+  return curves;
 }
 
 }  // namespace
 
-Result<Budgets> make_budgets(const ModelId& model, const Policy& policy, const Profile* profile) {
+Result<Budgets> make_budgets(const ModelId& model, const Policy& policy, const Profile* profile,
+                             const PromptShape& prompt) {
   Budgets budgets;
   budgets.model = model;
   budgets.allocator = policy.allocator;
@@ -74,11 +98,8 @@ Result<Budgets> make_budgets(const ModelId& model, const Policy& policy, const P
     budgets.profile_hash = hash_of(*profile);
   } else if (policy.allocator == "curves") {
     RKV_RETURN_IF_ERROR(check_profile(profile, model, policy.allocator));
-    DamageCurves curves;
-    curves.kept = profile->settings.curve_fractions;
-    for (size_t i = 0; i < curves.kept.size(); ++i) curves.damage.push_back(means_of(damage_of(*profile, i), layers));
-    RKV_ASSIGN_OR_RETURN(const double kept_fraction, fraction_of(policy.budget, *profile));
-    RKV_ASSIGN_OR_RETURN(budgets.weights, curves_weights(curves, kept_fraction));
+    RKV_ASSIGN_OR_RETURN(const double kept_fraction, fraction_of(policy, *profile, layers.size(), prompt));
+    RKV_ASSIGN_OR_RETURN(budgets.weights, curves_weights(curves_of(*profile, policy.kv_format, layers), kept_fraction));
     settings["kept_fraction"] = kept_fraction;
     budgets.profile_hash = hash_of(*profile);
   } else {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "ripplekv/budgets.h"
+#include "ripplekv/kv_cache.h"
 #include "ripplekv/profile.h"
 #include "ripplekv/status.h"
 
@@ -22,8 +23,15 @@ struct Policy {
   KvFormat kv_format;
 };
 
+// What is known of the cache that the budgets are for; `curves` turns rows and bytes into a fraction with it.
+struct PromptShape {
+  LayerShape layer;      // of a model that is at hand
+  int64_t n_prompt = 0;  // 0: not known, as long as the prompts that were profiled
+};
+
 // Errors: unknown allocator (lists what exists), ripple or curves without a profile, a profile of another
 // model, an empty one or one without curves.
-Result<Budgets> make_budgets(const ModelId& model, const Policy& policy, const Profile* profile);
+Result<Budgets> make_budgets(const ModelId& model, const Policy& policy, const Profile* profile,
+                             const PromptShape& prompt = {});
 
 }  // namespace ripplekv

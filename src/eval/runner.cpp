@@ -107,7 +107,8 @@ class PromptRunner {
                           static_cast<double>(n_prompt * config_.n_layer);
       at_budget.budget = {KvBudget::Kind::kBytes, kept * full};
     }
-    RKV_ASSIGN_OR_RETURN(const Budgets budgets, make_budgets(engine_.model().id(), at_budget, policy.profile));
+    RKV_ASSIGN_OR_RETURN(const Budgets budgets, make_budgets(engine_.model().id(), at_budget, policy.profile,
+                                                             {config_.layer_shape(), n_prompt}));
     return plan_cache(budgets, config_, n_prompt);
   }
 

@@ -19,7 +19,8 @@ NudgeRows rows_to_nudge(bool evictable_only, int64_t n_rows, int n_sink, int n_w
   return {begin, std::max<int64_t>(begin, n_rows - n_window)};
 }
 
-void nudge(std::span<float> v, int head_dim, int64_t n_rows, int n_head_kv, NudgeRows rows, double eps, uint64_t seed) {
+void nudge(std::span<float> v, int head_dim, int64_t n_rows, int n_head_kv, NudgeRows rows, double eps, uint64_t seed,
+           NudgeDirection of) {
   RKV_CHECK(static_cast<int64_t>(v.size()) == n_rows * n_head_kv * head_dim);
   RKV_CHECK(rows.begin >= 0 && rows.end <= n_rows);
   const auto n = static_cast<size_t>(head_dim);
@@ -27,7 +28,7 @@ void nudge(std::span<float> v, int head_dim, int64_t n_rows, int n_head_kv, Nudg
   for (int head = 0; head < n_head_kv; ++head) {
     for (int64_t row = rows.begin; row < rows.end; ++row) {
       float* x = v.data() + (head * n_rows + row) * head_dim;
-      Random random(seed_from(seed, head, row));
+      Random random(of == NudgeDirection::kRow ? seed_from(seed, head, row) : seed_from(seed, head));
       double length = 0;
       double norm = 0;
       for (size_t i = 0; i < n; ++i) {

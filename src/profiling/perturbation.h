@@ -18,8 +18,13 @@ struct NudgeRows {
 // Rows a setting nudges: "all", or "evictable" (neither the first n_sink nor the last n_window).
 NudgeRows rows_to_nudge(bool evictable_only, int64_t n_rows, int n_sink, int n_window);
 
+// Whether u is drawn for each row, or once for all rows of a head. Independent directions average out in attention over
+// many rows, as the errors of dropped rows do not.
+enum class NudgeDirection { kRow, kHead };
+
 // v: F32 [head_dim, n_rows, n_head_kv], changed in place. The direction of a row depends on the seed, the head and the
 // row only, so a longer prompt with the same beginning is nudged alike.
-void nudge(std::span<float> v, int head_dim, int64_t n_rows, int n_head_kv, NudgeRows rows, double eps, uint64_t seed);
+void nudge(std::span<float> v, int head_dim, int64_t n_rows, int n_head_kv, NudgeRows rows, double eps, uint64_t seed,
+           NudgeDirection direction = NudgeDirection::kRow);
 
 }  // namespace ripplekv

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -24,7 +25,7 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr std::string_view kFormat = "ripplekv.profile";
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 constexpr int kIntMax = std::numeric_limits<int>::max();
 constexpr int64_t kInt64Max = std::numeric_limits<int64_t>::max();
 
@@ -33,6 +34,10 @@ using Rows = std::vector<std::vector<double>>;  // [repeat or curve fraction][n_
 Status check_settings(const ProfileSettings& settings) {
   if (settings.rows != "all" && settings.rows != "evictable") {
     return bad_key("settings.rows", fmt::format("got {}, expected all or evictable", ripplekv::quoted(settings.rows)));
+  }
+  if (settings.direction != "row" && settings.direction != "head") {
+    return bad_key("settings.direction",
+                   fmt::format("got {}, expected row or head", ripplekv::quoted(settings.direction)));
   }
   if (!std::isfinite(settings.eps) || settings.eps <= 0) {
     return bad_key("settings.eps", fmt::format("got {}, expected a finite number above 0", settings.eps));
@@ -55,6 +60,11 @@ Status check_settings(const ProfileSettings& settings) {
           fmt::format("got {}, expected more than {} and at most 1 (ascending kept fractions)", fraction, before));
     }
     before = fraction;
+  }
+  for (size_t i = 0; i < settings.curve_formats.size(); ++i) {
+    if (std::count(settings.curve_formats.begin(), settings.curve_formats.end(), settings.curve_formats[i]) > 1) {
+      return bad_key(fmt::format("settings.curve_formats[{}]", i), "is there twice, expected different formats");
+    }
   }
   if (settings.weights != "native" && settings.weights != "f32" && settings.weights != "bf16") {
     return bad_key("settings.weights",
@@ -101,8 +111,8 @@ Status check_sample(const Profile& profile, size_t index) {
   const auto n_layer = static_cast<size_t>(profile.model.n_layer);
   RKV_RETURN_IF_ERROR(check_rows(sample.sensitivity, static_cast<size_t>(profile.settings.n_repeat), n_layer,
                                  key + ".sensitivity", "settings.n_repeat"));
-  return check_rows(sample.damage, profile.settings.curve_fractions.size(), n_layer, key + ".damage",
-                    "one per settings.curve_fractions");
+  return check_rows(sample.damage, profile.settings.n_curve_point(), n_layer, key + ".damage",
+                    "one per settings.curve_fractions and format");
 }
 
 Status check(const Profile& profile) {
@@ -128,19 +138,31 @@ Status check(const Profile& profile) {
   return ok_status();
 }
 
+ordered_json json_of(const KvFormat& format) { return {{"k", to_string(format.k)}, {"v", to_string(format.v)}}; }
+
+Result<KvFormat> format_of(const JsonObject& object) {
+  KvFormat format;
+  RKV_ASSIGN_OR_RETURN(format.k, read_kv_type(object, "k"));
+  RKV_ASSIGN_OR_RETURN(format.v, read_kv_type(object, "v"));
+  return format;
+}
+
 ordered_json to_json(const ProfileSettings& settings) {
   ordered_json out;
   out["rows"] = settings.rows;
+  out["direction"] = settings.direction;
   out["eps"] = settings.eps;
   out["n_repeat"] = settings.n_repeat;
   out["seed"] = settings.seed;
   out["n_answer"] = settings.n_answer;
   out["max_tokens"] = settings.max_tokens;
   out["curve_fractions"] = settings.curve_fractions;
+  out["curve_formats"] = ordered_json::array();
+  for (const KvFormat& format : settings.curve_formats) out["curve_formats"].push_back(json_of(format));
   out["selector"] = settings.selector;
   out["selector_options"] = ripplekv::to_json(settings.selector_options);
   out["weights"] = settings.weights;
-  out["kv_format"] = {{"k", to_string(settings.kv_format.k)}, {"v", to_string(settings.kv_format.v)}};
+  out["kv_format"] = json_of(settings.kv_format);
   out["calibration"] = settings.calibration;
   return out;
 }
@@ -169,18 +191,22 @@ Result<ProfileSettings> read_settings(const JsonObject& root) {
   RKV_ASSIGN_OR_RETURN(const JsonObject object, root.object("settings"));
   ProfileSettings settings;
   RKV_ASSIGN_OR_RETURN(settings.rows, object.text("rows"));
+  RKV_ASSIGN_OR_RETURN(settings.direction, object.text("direction"));
   RKV_ASSIGN_OR_RETURN(settings.eps, object.number("eps"));
   RKV_ASSIGN_OR_RETURN(settings.n_repeat, object.small_integer("n_repeat", 1, kRepeatsMax));
   RKV_ASSIGN_OR_RETURN(settings.seed, object.unsigned_integer("seed"));
   RKV_ASSIGN_OR_RETURN(settings.n_answer, object.small_integer("n_answer", 1, kIntMax));
   RKV_ASSIGN_OR_RETURN(settings.max_tokens, object.integer("max_tokens", 1, kInt64Max));
   RKV_ASSIGN_OR_RETURN(settings.curve_fractions, object.numbers("curve_fractions"));
+  RKV_ASSIGN_OR_RETURN(const std::vector<JsonObject> formats, object.objects("curve_formats"));
+  for (const JsonObject& format : formats) {
+    RKV_ASSIGN_OR_RETURN(settings.curve_formats.emplace_back(), format_of(format));
+  }
   RKV_ASSIGN_OR_RETURN(settings.selector, object.text("selector"));
   RKV_ASSIGN_OR_RETURN(settings.selector_options, read_selector_options(object));
   RKV_ASSIGN_OR_RETURN(settings.weights, object.text("weights"));
   RKV_ASSIGN_OR_RETURN(const JsonObject kv_format, object.object("kv_format"));
-  RKV_ASSIGN_OR_RETURN(settings.kv_format.k, read_kv_type(kv_format, "k"));
-  RKV_ASSIGN_OR_RETURN(settings.kv_format.v, read_kv_type(kv_format, "v"));
+  RKV_ASSIGN_OR_RETURN(settings.kv_format, format_of(kv_format));
   RKV_ASSIGN_OR_RETURN(settings.calibration, object.text("calibration"));
   return settings;
 }
@@ -251,11 +277,11 @@ std::vector<LayerStatistic> sensitivity_of(const Profile& profile) {
   });
 }
 
-std::vector<LayerStatistic> damage_of(const Profile& profile, size_t fraction_index) {
-  RKV_CHECK(fraction_index < profile.settings.curve_fractions.size());
-  return statistics_of(profile, [fraction_index](const ProfileSample& sample, size_t layer) {
-    RKV_CHECK(fraction_index < sample.damage.size() && layer < sample.damage[fraction_index].size());
-    return sample.damage[fraction_index][layer];
+std::vector<LayerStatistic> damage_of(const Profile& profile, size_t point) {
+  RKV_CHECK(point < profile.settings.n_curve_point());
+  return statistics_of(profile, [point](const ProfileSample& sample, size_t layer) {
+    RKV_CHECK(point < sample.damage.size() && layer < sample.damage[point].size());
+    return sample.damage[point][layer];
   });
 }
 

@@ -41,7 +41,7 @@ class SampleProfiler {
   Status continue_full();
   Result<double> continue_from(int il);
   Result<double> sensitivity(int il, int repeat);
-  Result<double> damage(int il, size_t fraction);
+  Result<double> damage(int il, size_t fraction, const KvFormat& format);
   void advance(int64_t layer_tokens);
 
   Forward& forward_;
@@ -109,7 +109,7 @@ Status SampleProfiler::check() {
 }
 
 Status SampleProfiler::prefill_full() {
-  const std::vector<KvFormat> formats(static_cast<size_t>(config_.n_layer), settings_.kv_format);
+  const std::vector<KvFormat> formats(static_cast<size_t>(config_.n_layer), prefill_format(settings_.kv_format));
   keep_.resize(settings_.curve_fractions.size());
   PrefillRequest request;
   request.tokens = sample_.ids;
@@ -117,13 +117,11 @@ Status SampleProfiler::prefill_full() {
   request.formats = formats;
   request.extra_rows = settings_.n_answer;
   request.n_chunk = n_chunk_;
-  if (!keep_.empty()) {
-    request.n_query = selector_->n_query(n_prompt());
-    request.on_layer = [&](int il, LayerCache&, const ViewLayer& view) -> Status {
-      if (config_.window_of(il) > 0) {
-        for (auto& keep : keep_) keep.emplace_back();
-        return ok_status();
-      }
+  if (!keep_.empty()) request.n_query = selector_->n_query(n_prompt());
+  request.on_layer = [&](int il, LayerCache& layer, const ViewLayer& view) -> Status {
+    if (config_.window_of(il) > 0) {
+      for (auto& keep : keep_) keep.emplace_back();
+    } else if (!keep_.empty()) {
       RKV_ASSIGN_OR_RETURN(const LayerView seen, view(selector_->needs(), request.n_query));
       const LayerTaps& taps = seen.taps;
       const std::vector<float> scores = selector_->score(taps);
@@ -132,9 +130,11 @@ Status SampleProfiler::prefill_full() {
             static_cast<int64_t>(std::floor(settings_.curve_fractions[f] * static_cast<double>(taps.n_rows) + 1e-9));
         keep_[f].push_back(prune(scores, taps.n_rows, taps.n_head_kv, rows, selector_->protected_rows()));
       }
-      return ok_status();
-    };
-  }
+    }
+    if (layer.format() == settings_.kv_format) return ok_status();
+    RKV_ASSIGN_OR_RETURN(layer, layer.gather(layer.last_rows(layer.n_rows()), settings_.kv_format, settings_.n_answer));
+    return ok_status();
+  };
   const int64_t before = n_done_;
   request.on_progress = [&](int64_t done, int64_t) {
     n_done_ = before + done;
@@ -212,16 +212,17 @@ Result<double> SampleProfiler::sensitivity(int il, int repeat) {
   const std::vector<uint8_t> untouched = layer.read_v_bytes();
   std::vector<float> v = layer.read_v();
   nudge(v, config_.head_dim, layer.n_rows(), config_.n_head_kv, nudge_rows_, settings_.eps,
-        seed_from(settings_.seed, il, repeat));
+        seed_from(settings_.seed, il, repeat),
+        settings_.direction == "head" ? NudgeDirection::kHead : NudgeDirection::kRow);
   layer.write_v(v);
   Result<double> kl = continue_from(il);
   if (kl.ok()) layer.write_v_bytes(untouched);
   return kl;
 }
 
-Result<double> SampleProfiler::damage(int il, size_t fraction) {
+Result<double> SampleProfiler::damage(int il, size_t fraction, const KvFormat& format) {
   LayerCache& layer = cache_.layer(il);
-  RKV_ASSIGN_OR_RETURN(LayerCache compressed, layer.gather(keep_[fraction][static_cast<size_t>(il)]));
+  RKV_ASSIGN_OR_RETURN(LayerCache compressed, layer.gather(keep_[fraction][static_cast<size_t>(il)], format));
   std::swap(layer, compressed);
   Result<double> kl = continue_from(il);
   std::swap(layer, compressed);
@@ -234,7 +235,9 @@ Result<ProfileSample> SampleProfiler::run() {
   const auto n_answer = sample_.answer.empty()
                             ? int64_t{settings_.n_answer}
                             : std::min<int64_t>(settings_.n_answer, static_cast<int64_t>(sample_.answer.size()));
-  const auto n_pass = settings_.n_repeat + static_cast<int64_t>(settings_.curve_fractions.size());
+  const std::vector<KvFormat> formats = settings_.formats_of_curves();
+  const size_t n_fraction = settings_.curve_fractions.size();
+  const auto n_pass = settings_.n_repeat + static_cast<int64_t>(settings_.n_curve_point());
   int64_t n_changed = 0;  // layers run again for one change of every layer that is measured
   for (int il = 0; il < config_.n_layer; ++il) n_changed += config_.window_of(il) > 0 ? 0 : n_layer - il;
   n_total_ = n_layer * n_prompt() + (sample_.answer.empty() ? n_layer * (n_answer - 1) : 0) + n_layer * (n_answer - 1) +
@@ -248,16 +251,17 @@ Result<ProfileSample> SampleProfiler::run() {
   result.n_prompt = n_prompt();
   result.n_answer = static_cast<int>(n_fed());
   result.sensitivity.assign(static_cast<size_t>(settings_.n_repeat), {});
-  result.damage.assign(settings_.curve_fractions.size(), {});
+  result.damage.assign(settings_.n_curve_point(), {});
   for (int il = 0; il < config_.n_layer; ++il) {
     const bool slides = config_.window_of(il) > 0;  // outside every budget: not measured
     for (int repeat = 0; repeat < settings_.n_repeat; ++repeat) {
       RKV_ASSIGN_OR_RETURN(const double kl, slides ? Result<double>(0.0) : sensitivity(il, repeat));
       result.sensitivity[static_cast<size_t>(repeat)].push_back(kl);
     }
-    for (size_t f = 0; f < settings_.curve_fractions.size(); ++f) {
-      RKV_ASSIGN_OR_RETURN(const double kl, slides ? Result<double>(0.0) : damage(il, f));
-      result.damage[f].push_back(kl);
+    for (size_t point = 0; point < settings_.n_curve_point(); ++point) {
+      RKV_ASSIGN_OR_RETURN(const double kl,
+                           slides ? Result<double>(0.0) : damage(il, point % n_fraction, formats[point / n_fraction]));
+      result.damage[point].push_back(kl);
     }
   }
   return result;

@@ -195,6 +195,13 @@ TEST(Args, ProfileTakesEveryFlag) {
       {{"--max-tokens"}, "4k", {}, [](const A& a) { return a.settings.max_tokens == 4096; }},
       {{"--answer-tokens"}, "16", {}, [](const A& a) { return a.settings.n_answer == 16; }},
       {{"--eps"}, "0.25", {}, [](const A& a) { return a.settings.eps == 0.25; }},
+      {{"--direction"}, "head", {}, [](const A& a) { return a.settings.direction == "head"; }},
+      {{"--curve-types"},
+       "f16,q8_0/q4_0",
+       {},
+       [](const A& a) {
+         return a.settings.curve_formats == std::vector<KvFormat>{{}, {KvType::kQ8_0, KvType::kQ4_0}};
+       }},
       {{"--rows"}, "all", {}, [](const A& a) { return a.settings.rows == "all"; }},
       {{"--repeats"}, "5", {}, [](const A& a) { return a.settings.n_repeat == 5; }},
       {{"-s", "--seed"}, "9223372036854775807", {}, [](const A& a) { return a.settings.seed == (1ULL << 63) - 1; }},

@@ -77,6 +77,27 @@ TEST(Perturbation, TheChangeIsEpsTimesTheNormOfTheRow) {
   }
 }
 
+// One direction per head: rows change by the same unit vector, each times its own norm; heads differ.
+TEST(Perturbation, RowsOfAHeadMayShareADirection) {
+  Random random(5);
+  const std::vector<float> before = random_v(kRows * kHeads * kHeadDim, random);
+  std::vector<float> after = before;
+  nudge(after, kHeadDim, kRows, kHeads, {0, kRows}, 1.0, 7, NudgeDirection::kHead);
+  std::vector<std::vector<float>> first;
+  for (int head = 0; head < kHeads; ++head) {
+    for (int64_t row = 0; row < kRows; ++row) {
+      const auto old = row_of(before, kHeadDim, kRows, head, row);
+      std::vector<float> unit = difference(row_of(after, kHeadDim, kRows, head, row), old);
+      for (float& x : unit) x /= static_cast<float>(norm(old));
+      if (row == 0) first.push_back(unit);
+      const std::vector<float> change = difference(unit, first.back());
+      ASSERT_LT(norm(change), 1e-4) << head << " " << row;
+    }
+  }
+  const std::vector<float> between_heads = difference(first[0], first[1]);
+  EXPECT_GT(norm(between_heads), 0.5);
+}
+
 TEST(Perturbation, OtherRowsAreUntouched) {
   Random random(2);
   const std::vector<float> before = random_v(kRows * kHeads * kHeadDim, random);

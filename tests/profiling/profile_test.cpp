@@ -26,6 +26,7 @@ using test::kHash;
 Profile example() {
   Profile profile;
   profile.model = {kHash, "Tiny", "llama", 2};
+  profile.settings.direction = "head";
   profile.settings.eps = 0.75;
   profile.settings.n_repeat = 2;
   profile.settings.seed = ~uint64_t{0} - 1;
@@ -133,13 +134,14 @@ TEST_F(ProfileTest, HandMadeDamageIsRefusedAndNamed) {
   ASSERT_TRUE(write_profile(example(), path_).ok());
   const std::vector<test::Damage> damages = {
       {"ripplekv.profile", "ripplekv.budgets", "key 'format': got 'ripplekv.budgets', expected 'ripplekv.profile'"},
-      {"\"version\": 1", "\"version\": 0", "key 'version': got 0, expected 1"},
+      {"\"version\": 2", "\"version\": 1", "key 'version': got 1, expected 2"},
       {"\"n_layer\": 2", "\"n_layer\": 3", "key 'samples[0].sensitivity[0]': got 2 values, expected 3 (model.n_layer)"},
       {"\"n_layer\": 2", "\"n_layer\": -2", "key 'model.n_layer': got -2"},
       {"\"fingerprint\": \"xxh3:0", "\"fingerprint\": \"xxh3:", "key 'model.fingerprint'"},
       // Settings.
       {"\"settings\": {", "\"setting\": {", "key 'settings': is missing"},
       {"\"evictable\"", "\"some\"", "key 'settings.rows': got 'some', expected all or evictable"},
+      {"\"direction\": \"head\"", "\"direction\": \"up\"", "key 'settings.direction': got 'up', expected row or head"},
       {"\"eps\": 0.75", "\"eps\": 0", "key 'settings.eps': got 0, expected a finite number above 0"},
       {"\"eps\": 0.75", "\"eps\": null", "key 'settings.eps': got null"},
       {"\"n_repeat\": 2", "\"n_repeat\": 3",
@@ -243,11 +245,32 @@ TEST_F(ProfileTest, WhatCannotBeWrittenIsKnownBefore) {
   EXPECT_EQ(check_write_profile(profile, path_).message(), write_profile(profile, path_).message());
 }
 
+TEST_F(ProfileTest, CurvesInSeveralFormats) {
+  Profile profile = example();
+  profile.settings.curve_formats = {{KvType::kF16, KvType::kF16}, {KvType::kQ8_0, KvType::kQ4_0}};
+  EXPECT_EQ(profile.settings.n_curve_point(), 6U);
+  EXPECT_NE(write_profile(profile, path_).message().find("damage': got 3 rows, expected 6"), std::string::npos);
+  for (ProfileSample& sample : profile.samples) {
+    for (size_t point = 3; point < 6; ++point) sample.damage.push_back({10.0 * static_cast<double>(point), 0.5});
+  }
+  ASSERT_TRUE(write_profile(profile, path_).ok());
+  const auto read = read_profile(path_);
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  expect_equal(*read, profile);
+  EXPECT_EQ(damage_of(*read, 1 * 3 + 2)[0].mean, 50);
+  profile.settings.curve_formats[1] = profile.settings.curve_formats[0];
+  EXPECT_NE(write_profile(profile, path_).message().find("settings.curve_formats[0]': is there twice"),
+            std::string::npos);
+}
+
 TEST(ProfileSettings, EveryDifferenceIsNamed) {
   const ProfileSettings settings = example().settings;
   EXPECT_EQ(differences(settings, settings), std::vector<std::string>{});
   const std::vector<std::pair<std::function<void(ProfileSettings&)>, std::string>> cases = {
       {[](auto& s) { s.rows = "all"; }, "settings.rows: got \"evictable\", expected \"all\""},
+      {[](auto& s) { s.direction = "row"; }, "settings.direction: got \"head\", expected \"row\""},
+      {[](auto& s) { s.curve_formats = {{}}; },
+       "settings.curve_formats: got [], expected [{\"k\":\"f16\",\"v\":\"f16\"}]"},
       {[](auto& s) { s.eps = 0.5; }, "settings.eps: got 0.75, expected 0.5"},
       {[](auto& s) { s.n_repeat = 3; }, "settings.n_repeat: got 2, expected 3"},
       {[](auto& s) { s.seed = 1; }, "settings.seed: got 18446744073709551614, expected 1"},
