@@ -85,11 +85,7 @@ struct OptionTable::Entry {
   bool given = false;
 
   bool takes_value() const { return !text.value.empty(); }
-  std::vector<std::string> shown_names() const {
-    std::vector<std::string> shown = names;
-    for (std::string& name : shown) name = text.bare ? fmt::format("[{}]", name) : name;
-    return shown;
-  }
+  std::string help() const { return text.help + (text.bare ? "; the flag's name may be left out" : ""); }
   std::string remark() const {
     if (text.required) return " [required]";
     return text.default_text.empty() ? "" : fmt::format(" [default: {}]", text.default_text);
@@ -272,13 +268,13 @@ std::string OptionTable::help() const {
   for (const auto& entry : entries_) {
     if (entry->group != group) out += fmt::format("{}{}:\n", out.empty() ? "" : "\n", entry->group);
     group = entry->group;
-    std::string left = fmt::format("  {} {}", fmt::join(entry->shown_names(), ", "), entry->text.value);
+    std::string left = fmt::format("  {} {}", fmt::join(entry->names, ", "), entry->text.value);
     if (left.size() + 1 > kHelpColumn) {
       left += '\n' + std::string(kHelpColumn, ' ');
     } else {
       left.resize(kHelpColumn, ' ');
     }
-    out += left + wrapped(entry->text.help + entry->remark(), kHelpWidth - kHelpColumn, kHelpColumn) + '\n';
+    out += left + wrapped(entry->help() + entry->remark(), kHelpWidth - kHelpColumn, kHelpColumn) + '\n';
   }
   return out;
 }
@@ -292,12 +288,11 @@ std::string OptionTable::markdown() const {
     }
     group = entry->group;
     std::string flags;
-    for (const std::string& name : entry->shown_names())
-      flags += fmt::format("{}`{}`", flags.empty() ? "" : ", ", name);
+    for (const std::string& name : entry->names) flags += fmt::format("{}`{}`", flags.empty() ? "" : ", ", name);
     if (entry->takes_value()) flags += fmt::format(" `{}`", entry->text.value);
     const std::string fallback = entry->text.required ? "required" : entry->text.default_text;
-    out += fmt::format("| {} | {} | {} |\n", markdown_cell(flags), markdown_cell(fallback),
-                       markdown_cell(entry->text.help));
+    out +=
+        fmt::format("| {} | {} | {} |\n", markdown_cell(flags), markdown_cell(fallback), markdown_cell(entry->help()));
   }
   return out;
 }

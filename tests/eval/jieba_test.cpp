@@ -127,7 +127,8 @@ TEST(Jieba, WordByWordAsJiebaItself) {
   for (const char* task : {"multifieldqa_zh", "passage_retrieval_zh"}) {
     const std::string path = test::data_path(std::string("longbench/") + task + ".jsonl");
     std::ifstream file(path);
-    for (std::string line; !path.empty() && std::getline(file, line);) {
+    int n_left = 10;
+    for (std::string line; n_left-- > 0 && std::getline(file, line);) {
       texts.push_back(nlohmann::json::parse(line).at("context").get<std::string>());
     }
   }

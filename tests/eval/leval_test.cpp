@@ -4,7 +4,7 @@
 // L-Eval's files: several questions about one document, taken in turns.
 #include <gtest/gtest.h>
 
-#include "suite_folder.h"
+#include "eval/suite_folder.h"
 
 namespace ripplekv {
 namespace {

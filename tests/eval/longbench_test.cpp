@@ -9,7 +9,7 @@
 #include <set>
 
 #include "eval/jieba.h"
-#include "suite_folder.h"
+#include "eval/suite_folder.h"
 
 namespace ripplekv {
 namespace {
@@ -141,7 +141,8 @@ TEST(LongBench, OfficialFiles) {
   }
   EXPECT_EQ(n_sample["multi_news"], 80);
   EXPECT_EQ(n_sample["passage_retrieval_zh"], 40);
-  const EvalSample& news = samples->front();
+  const EvalSample& news = *std::find_if(samples->begin(), samples->end(),
+                                         [](const EvalSample& sample) { return sample.task == "multi_news"; });
   EXPECT_EQ(news.n_answer_max, 512);
   EXPECT_EQ(news.question, "\n\nNow, write a one-page summary of all the news.\n\nSummary:");
 }

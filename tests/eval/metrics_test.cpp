@@ -82,6 +82,12 @@ TEST(Metrics, Choice) {
   EXPECT_EQ(score("choice", "The answer is C.", "C"), 1);
   EXPECT_EQ(score("choice", "B, D", "BD"), 1);
   EXPECT_EQ(score("choice", "D and B are right", "BD"), 1);
+  EXPECT_EQ(score("choice", "(D) A boy sees it", "(D) A boy sees it."), 1);
+  EXPECT_EQ(score("choice", "C. A boy sees it", "C"), 1);
+  EXPECT_EQ(score("choice", "A good answer is C", "C"), 1);
+  EXPECT_EQ(score("choice", "A", "A"), 1);
+  EXPECT_EQ(score("choice", "(B) and (D)", "BD"), 1);
+  EXPECT_EQ(score("choice", "I think so:\nB/D", "BD"), 1);
   EXPECT_EQ(score("choice", "B", "BD"), 0);
   EXPECT_EQ(score("choice", "BCD", "BD"), 0);
   EXPECT_EQ(score("choice", "B. Both\nC", "B"), 1);

@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "suite_folder.h"
+#include "eval/suite_folder.h"
 
 namespace ripplekv {
 namespace {
