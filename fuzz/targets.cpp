@@ -22,6 +22,7 @@ std::span<const Target> targets() {
       Target{"command_line", fuzz_command_line, command_line_seeds},
       Target{"calibration", fuzz_calibration, calibration_seeds},
       Target{"session", fuzz_session, session_seeds},
+      Target{"samples", fuzz_samples, samples_seeds},
   };
   return kTargets;
 }

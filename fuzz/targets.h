@@ -25,6 +25,7 @@ int fuzz_chat_template(const uint8_t* data, size_t size);  // a template, zero b
 int fuzz_command_line(const uint8_t* data, size_t size);   // arguments, one a line
 int fuzz_calibration(const uint8_t* data, size_t size);    // one byte for the kind of file, then the file
 int fuzz_session(const uint8_t* data, size_t size);        // a saved conversation, without its checksum
+int fuzz_samples(const uint8_t* data, size_t size);        // one byte for the suite, then a file of its samples
 
 // Good inputs, from which mutation starts: each small, each accepted by its reader.
 std::vector<std::string> gguf_seeds();
@@ -33,6 +34,7 @@ std::vector<std::string> chat_template_seeds();
 std::vector<std::string> command_line_seeds();
 std::vector<std::string> calibration_seeds();
 std::vector<std::string> session_seeds();
+std::vector<std::string> samples_seeds();
 
 struct Target {
   std::string_view name;  // "gguf": fuzz_gguf.cpp

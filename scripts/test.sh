@@ -5,6 +5,7 @@
 # Installs what is missing, builds everything and runs all tests. Arguments go to ctest: scripts/test.sh -L unit
 source "$(dirname "$0")/common.sh"
 
+need_packages python3-jieba # its tables and itself: Chinese segmentation is compared with it word by word
 model=$(scripts/fetch_model.sh)
 gemma=$(scripts/fetch_model.sh gemma3)
 shared=""

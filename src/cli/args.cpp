@@ -204,4 +204,19 @@ void add_args(OptionTable& table, ModelsArgs& args) {
   add_common_args(table, args.output);
 }
 
+void add_args(OptionTable& table, ScoreArgs& args) {
+  table.begin_group("Input");
+  add_path(table,
+           {.names = "--input",
+            .value = "FILE",
+            .help = "A JSON list of objects with \"metric\", \"prediction\", \"answer\", for classification "
+                    "\"all_classes\", and, to compare with, \"score\"",
+            .required = true,
+            .bare = true},
+           args.input_file);
+  table.begin_group("Output");
+  add_output_file(table, args.output_file, "The same list with our scores", "none is written");
+  add_common_args(table, args.output);
+}
+
 }  // namespace ripplekv

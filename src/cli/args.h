@@ -203,6 +203,15 @@ struct ModelsArgs {
   OutputArgs output;
 };
 
+struct ScoreArgs {
+  static constexpr std::string_view kName = "score";
+  static constexpr std::string_view kSummary = "Score answers with the metrics of the benchmark suites";
+  static constexpr std::string_view kExample = "pairs.json -o scores.json";
+  std::string input_file;
+  std::string output_file;  // empty: nothing is written
+  OutputArgs output;
+};
+
 // Registers the command's options and rules on a table; `args` must outlive it.
 void add_args(OptionTable& table, InspectArgs& args);
 void add_args(OptionTable& table, ProfileArgs& args);
@@ -211,5 +220,6 @@ void add_args(OptionTable& table, RunArgs& args);
 void add_args(OptionTable& table, TraceArgs& args);
 void add_args(OptionTable& table, EvalArgs& args);
 void add_args(OptionTable& table, ModelsArgs& args);
+void add_args(OptionTable& table, ScoreArgs& args);
 
 }  // namespace ripplekv

@@ -19,12 +19,13 @@ Status cmd_run(const RunArgs& args);
 Status cmd_trace(const TraceArgs& args);
 Status cmd_eval(const EvalArgs& args);
 Status cmd_models(const ModelsArgs& args);
+Status cmd_score(const ScoreArgs& args);
 
 inline constexpr std::array kCommands = {
     make_command<InspectArgs, cmd_inspect>(),   make_command<ProfileArgs, cmd_profile>(),
     make_command<AllocateArgs, cmd_allocate>(), make_command<RunArgs, cmd_run>(),
     make_command<TraceArgs, cmd_trace>(),       make_command<EvalArgs, cmd_eval>(),
-    make_command<ModelsArgs, cmd_models>(),
+    make_command<ScoreArgs, cmd_score>(),       make_command<ModelsArgs, cmd_models>(),
 };
 
 }  // namespace ripplekv

@@ -85,6 +85,7 @@ struct OptionTable::Entry {
   bool given = false;
 
   bool takes_value() const { return !text.value.empty(); }
+  std::string help() const { return text.help + (text.bare ? "; the flag's name may be left out" : ""); }
   std::string remark() const {
     if (text.required) return " [required]";
     return text.default_text.empty() ? "" : fmt::format(" [default: {}]", text.default_text);
@@ -140,6 +141,11 @@ OptionTable::Entry* OptionTable::find(std::string_view name) const {
     if (std::find(entry->names.begin(), entry->names.end(), name) != entry->names.end()) return entry.get();
   }
   return nullptr;
+}
+
+OptionTable::Entry* OptionTable::bare_entry() const {
+  const auto found = std::find_if(entries_.begin(), entries_.end(), [](const auto& entry) { return entry->text.bare; });
+  return found == entries_.end() ? nullptr : found->get();
 }
 
 bool OptionTable::has(std::string_view name) const { return find(name) != nullptr; }
@@ -201,7 +207,13 @@ Result<std::vector<std::string>> OptionTable::rewrite(std::span<const std::strin
   std::vector<std::string> out;
   for (size_t i = 0; i < args.size(); ++i) {
     const std::string_view arg = args[i];
-    if (arg.size() < 2 || arg[0] != '-' || arg == "--") return unexpected_argument(arg);
+    if (arg.size() < 2 || arg[0] != '-' || arg == "--") {
+      Entry* bare = arg.empty() || arg[0] == '-' ? nullptr : bare_entry();
+      if (!bare || bare->given) return unexpected_argument(arg);
+      bare->given = true;
+      out.insert(out.end(), {bare->long_name, args[i]});
+      continue;
+    }
     const size_t equals = std::min(arg.find('='), arg.size());
     const std::string_view name = arg.substr(0, equals);
     const bool has_value = equals < arg.size();
@@ -262,7 +274,7 @@ std::string OptionTable::help() const {
     } else {
       left.resize(kHelpColumn, ' ');
     }
-    out += left + wrapped(entry->text.help + entry->remark(), kHelpWidth - kHelpColumn, kHelpColumn) + '\n';
+    out += left + wrapped(entry->help() + entry->remark(), kHelpWidth - kHelpColumn, kHelpColumn) + '\n';
   }
   return out;
 }
@@ -279,8 +291,8 @@ std::string OptionTable::markdown() const {
     for (const std::string& name : entry->names) flags += fmt::format("{}`{}`", flags.empty() ? "" : ", ", name);
     if (entry->takes_value()) flags += fmt::format(" `{}`", entry->text.value);
     const std::string fallback = entry->text.required ? "required" : entry->text.default_text;
-    out += fmt::format("| {} | {} | {} |\n", markdown_cell(flags), markdown_cell(fallback),
-                       markdown_cell(entry->text.help));
+    out +=
+        fmt::format("| {} | {} | {} |\n", markdown_cell(flags), markdown_cell(fallback), markdown_cell(entry->help()));
   }
   return out;
 }

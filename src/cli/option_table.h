@@ -24,6 +24,7 @@ struct OptionText {
   std::string help;        // one sentence, no full stop
   std::string default_text;
   bool required = false;
+  bool bare = false;  // the first argument that is no flag is its value, too: "score FILE"
 };
 
 class OptionTable {
@@ -63,6 +64,7 @@ class OptionTable {
 
   Entry& add_entry(OptionText text);
   Entry* find(std::string_view name) const;
+  Entry* bare_entry() const;
   Status unknown_flag(std::string_view flag, const Explain& explain) const;
   Status unexpected_argument(std::string_view argument) const;
   Result<std::string> value_of(const Entry& entry, std::span<const std::string> args, size_t& i) const;

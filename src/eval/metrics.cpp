@@ -176,26 +176,51 @@ constexpr std::string_view kOptions = "ABCDEFGH";
 
 bool is_ascii_alnum(char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
 
-// The letters of the options that a text chooses: of its first line that has any, the first word of option letters
-// alone ("BD", "(B)", "A.") and those that follow it with nothing but signs, "and" or "or" between. Empty: none.
-std::set<char> options_of(std::string_view text) {
+bool are_options(std::string_view word) {
+  return !word.empty() && word.find_first_not_of(kOptions) == std::string_view::npos;
+}
+
+// "A boy came": no option.
+bool is_article(std::string_view word, std::string_view rest) {
+  return word == "A" && rest.size() >= 2 && rest[0] == ' ' && rest[1] >= 'a' && rest[1] <= 'z';
+}
+
+// The letters of the options that one line chooses: all that stand in brackets, "(B)"; or else the first word of option
+// letters, "BD" or "A.", and those joined to it by commas, slashes, "and", "or". Empty: none.
+std::set<char> options_of_line(std::string_view line) {
   std::set<char> options;
-  for (size_t at = 0; at < text.size();) {
-    if (!is_ascii_alnum(text[at])) {
-      if (text[at++] == '\n' && !options.empty()) break;
+  for (size_t at = line.find('('); at != std::string_view::npos; at = line.find('(', at + 1)) {
+    const std::string_view word = line.substr(at + 1, line.find(')', at) - at - 1);
+    if (line.find(')', at) != std::string_view::npos && are_options(word)) options.insert(word.begin(), word.end());
+  }
+  if (!options.empty()) return options;
+  for (size_t at = 0; at < line.size();) {
+    size_t end = at;
+    while (end < line.size() && (is_ascii_alnum(line[end]) || line[end] == '\'')) ++end;
+    const std::string_view word = line.substr(at, end - at);
+    if (word.empty()) {
+      if (!options.empty() && std::string_view(" ,/&").find(line[at]) == std::string_view::npos) break;
+      ++at;
       continue;
     }
-    size_t end = at;
-    while (end < text.size() && (is_ascii_alnum(text[end]) || text[end] == '\'')) ++end;
-    const std::string_view word = text.substr(at, end - at);
-    at = end;
-    if (word.find_first_not_of(kOptions) == std::string_view::npos) {
+    if (are_options(word) && !is_article(word, line.substr(end))) {
       options.insert(word.begin(), word.end());
     } else if (!options.empty() && word != "and" && word != "or") {
       break;
     }
+    at = end;
   }
   return options;
+}
+
+// Of the first line that chooses any.
+std::set<char> options_of(std::string_view text) {
+  while (true) {
+    const size_t end = text.find('\n');
+    std::set<char> options = options_of_line(text.substr(0, end));
+    if (!options.empty() || end == std::string_view::npos) return options;
+    text.remove_prefix(end + 1);
+  }
 }
 
 std::string without_space(std::string_view text) {

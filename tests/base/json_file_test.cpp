@@ -149,7 +149,7 @@ TEST_F(JsonFileTest, LargeFilesAreRefusedUnread) {
 TEST(JsonObjectTest, GettersSayKeyFoundAndExpected) {
   const json document = json::parse(R"({"s": "text", "n": 1.5, "i": -3, "u": 18446744073709551615, "b": true, "z": null,
     "v": [1, 2.5, "x"], "w": [1, 2], "rows": [[1], [2, null]], "flat": [1], "o": {"p": {"q": 7}},
-    "list": [{"k": 1}, {"k": "bad"}], "mixed": [{}, 3], "esc": "\u001b[2J"})");
+    "words": ["a", ""], "list": [{"k": 1}, {"k": "bad"}], "mixed": [{}, 3], "esc": "\u001b[2J"})");
   const JsonObject root(document, "budgets.json");
   const auto message = [](const auto& result) { return result.ok() ? "ok"s : result.status().message(); };
   constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
@@ -162,6 +162,7 @@ TEST(JsonObjectTest, GettersSayKeyFoundAndExpected) {
   EXPECT_EQ(*root.unsigned_integer("u"), std::numeric_limits<uint64_t>::max());
   EXPECT_TRUE(*root.boolean("b"));
   EXPECT_EQ(*root.numbers("w"), (std::vector<double>{1, 2}));
+  EXPECT_EQ(*root.texts("words"), (std::vector<std::string>{"a", ""}));
   EXPECT_EQ(*root.object("o")->object("p")->integer("q", 0, 9), 7);
   EXPECT_EQ(*root.object_text("o"), "{\"p\":{\"q\":7}}");
   EXPECT_EQ(*root.objects("list")->at(0).integer("k", 0, 9), 1);
@@ -176,6 +177,8 @@ TEST(JsonObjectTest, GettersSayKeyFoundAndExpected) {
   EXPECT_EQ(message(root.number("esc")), "budgets.json: key 'esc': got text '\\x1b[2J', expected a finite number");
   EXPECT_EQ(message(root.numbers("v")), "budgets.json: key 'v[2]': got text 'x', expected a finite number");
   EXPECT_EQ(message(root.numbers("o")), "budgets.json: key 'o': got an object, expected an array of numbers");
+  EXPECT_EQ(message(root.texts("v")), "budgets.json: key 'v[0]': got 1, expected text");
+  EXPECT_EQ(message(root.texts("s")), "budgets.json: key 's': got text 'text', expected an array of texts");
   EXPECT_EQ(message(root.number_rows("rows")), "budgets.json: key 'rows[1][1]': got null, expected a finite number");
   EXPECT_EQ(message(root.number_rows("flat")), "budgets.json: key 'flat[0]': got 1, expected an array of numbers");
   EXPECT_EQ(message(root.number_rows("s")),

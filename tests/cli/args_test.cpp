@@ -263,6 +263,16 @@ TEST(Args, InspectAndModelsTakeEveryFlag) {
   check_flags<ModelsArgs>({}, {json_case<ModelsArgs>(), verbose_case<ModelsArgs>()});
 }
 
+TEST(Args, ScoreTakesEveryFlagAndABareFile) {
+  using A = ScoreArgs;
+  check_flags<A>({"--input", "x"},
+                 {{{"--input"}, "in.json", {}, [](const A& a) { return a.input_file == "in.json"; }, true},
+                  {{"-o", "--output"}, "out.json", {}, [](const A& a) { return a.output_file == "out.json"; }},
+                  verbose_case<A>()});
+  EXPECT_EQ(parsed<A>({"in.json", "-o", "out.json"}).input_file, "in.json");
+  EXPECT_EQ(parsed<A>({"-o", "out.json", "in.json"}).input_file, "in.json");
+}
+
 TEST(Args, DefaultsAreLlamaCpps) {
   const RunArgs args = parsed<RunArgs>({});
   EXPECT_EQ(args.sampling.temperature, 0.8);

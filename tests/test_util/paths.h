@@ -12,7 +12,7 @@ namespace ripplekv::test {
 std::string model_path();                             // the default model, or ""
 std::string gemma_path();                             // Gemma 3 270M, or ""
 std::string reference_path(const std::string& name);  // a file of the shared reference folder, or ""
-std::string leval_path(const std::string& name);      // a file of the shared L-Eval folder, or ""
+std::string data_path(const std::string& name);       // "leval/quality.jsonl": of the shared benchmark data, or ""
 std::string temp_dir();                               // a fresh folder, removed when the program ends
 
 }  // namespace ripplekv::test
