@@ -56,8 +56,7 @@ step "clang-tidy on ${#sources[@]} files"
 if [ ${#sources[@]} -gt 0 ]; then
   bound=()
   $tidy_all || bound=(timeout "$tidy_seconds")
-  # The compile commands are GCC's: clang does not know all of its warnings.
-  tidy=(clang-tidy --quiet -p "$RIPPLEKV_BUILD_DIR" --extra-arg=-Wno-unknown-warning-option)
+  tidy=(clang-tidy --quiet -p "$RIPPLEKV_BUILD_DIR")
   code=0
   printf '%s\0' "${sources[@]}" | "${bound[@]}" xargs -0 -n 1 -P "$(nproc)" "${tidy[@]}" 2>/dev/null || code=$?
   case $code in

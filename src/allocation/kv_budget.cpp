@@ -41,11 +41,11 @@ const Unit* find_unit(const std::array<Unit, n>& units, std::string_view suffix)
   return unit == units.end() ? nullptr : &*unit;
 }
 
-// All of `text` as a finite number.
+// All of `text` as a number, if a double can hold it.
 std::optional<double> parse_number(std::string_view text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
 }
 

@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
+#include <memory>
 #include <system_error>
 
 #include "base/text.h"
@@ -61,7 +62,7 @@ class Descriptor {
 // Removes the temporary unless it was renamed.
 class Temporary {
  public:
-  explicit Temporary(std::string path) : path_(std::move(path)) {}
+  explicit Temporary(std::string&& path) noexcept : path_(std::move(path)) {}
   ~Temporary() {
     if (!path_.empty()) ::unlink(path_.c_str());
   }
@@ -110,10 +111,9 @@ Result<Target> find_target(const std::string& path) {
   struct stat info {};
   if (::lstat(path.c_str(), &info) == 0) {
     if (S_ISLNK(info.st_mode)) {
-      char* resolved = ::realpath(path.c_str(), nullptr);
+      const std::unique_ptr<char, decltype(&std::free)> resolved(::realpath(path.c_str(), nullptr), &std::free);
       if (resolved == nullptr) return system_error(errno, path, "cannot follow this symbolic link");
-      target.path = resolved;
-      std::free(resolved);
+      target.path = resolved.get();
       if (::lstat(target.path.c_str(), &info) != 0) return system_error(errno, path, "cannot look up its target");
     }
     if (S_ISDIR(info.st_mode)) return invalid_argument(fmt::format("{}: is a folder, expected a file", path));
@@ -180,8 +180,8 @@ Status check_can_write(const std::string& path) {
   RKV_ASSIGN_OR_RETURN(const Target target, find_target(path));
   std::string name;
   RKV_ASSIGN_OR_RETURN(const int fd_new, create_beside(target, path, name));
-  const Temporary temporary(name);
   const Descriptor fd(fd_new);
+  const Temporary temporary(std::move(name));
   return ok_status();
 }
 
@@ -189,8 +189,8 @@ Status write_file_atomically(const std::string& path, std::string_view content) 
   RKV_ASSIGN_OR_RETURN(const Target target, find_target(path));
   std::string name;
   RKV_ASSIGN_OR_RETURN(const int fd_new, create_beside(target, path, name));
-  Temporary temporary(name);
   Descriptor fd(fd_new);
+  Temporary temporary(std::move(name));
   if (const int error = write_all(fd.get(), content)) return system_error(error, path, "cannot write");
   if (target.exists && ::fchmod(fd.get(), target.mode) != 0) {
     return system_error(errno, path, "cannot keep the permissions of the old file");

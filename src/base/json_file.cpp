@@ -90,8 +90,9 @@ class Checker final : public nlohmann::json_sax<json> {
     return path;
   }
 
+  // position: counted from 1.
   std::string line_and_column(size_t position) const {
-    const std::string_view before = text_.substr(0, position > 0 ? position - 1 : 0);
+    const std::string_view before = text_.substr(0, position - 1);
     const auto line = std::count(before.begin(), before.end(), '\n') + 1;
     const size_t newline = before.rfind('\n');
     const size_t column = newline == std::string_view::npos ? before.size() + 1 : before.size() - newline;

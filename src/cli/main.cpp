@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <new>
 #include <string>
@@ -43,6 +44,19 @@ int finish(std::string_view name) {
   return fail(fmt::format("{}: standard output could not be written: {}", name, reason), kExitFailure);
 }
 
+// Where an exception finds nobody to catch it. Some destructors of the JSON library need memory.
+[[noreturn]] void end_at_once() {
+  const char* message = "ripplekv: internal error\n";
+  try {
+    if (std::current_exception()) throw;
+  } catch (const std::bad_alloc&) {
+    message = "ripplekv: out of memory\n";
+  } catch (...) {
+  }
+  std::fputs(message, stderr);
+  std::_Exit(kExitFailure);
+}
+
 int run_program(const std::vector<std::string>& args) {
   Result<CommandLine> line = parse_command_line(kCommands, args, RIPPLEKV_VERSION);
   if (!line.ok()) return fail(line.status().message(), kExitUsage);
@@ -66,6 +80,7 @@ int run_program(const std::vector<std::string>& args) {
 int main(int argc, char** argv) {
   // A closed pipe is a write that fails, not a death that leaves temporary files behind.
   std::signal(SIGPIPE, SIG_IGN);
+  std::set_terminate(ripplekv::end_at_once);
   ripplekv::report_bus_errors();
   try {
     return ripplekv::run_program(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));

@@ -67,6 +67,17 @@ TEST_F(BudgetsTest, RoundTrip) {
   const auto back = read_budgets(path_);
   ASSERT_TRUE(back.ok()) << back.status().message();
   expect_equal(*back, example());
+
+  Budgets other = example();
+  other.model.sliding_layers = {0, 2};
+  other.model.sliding_window = 512;
+  other.settings = "";
+  ASSERT_TRUE(write_budgets(other, path_).ok());
+  const auto sliding = read_budgets(path_);
+  ASSERT_TRUE(sliding.ok()) << sliding.status().message();
+  EXPECT_EQ(sliding->model.sliding_layers, other.model.sliding_layers);
+  EXPECT_EQ(sliding->model.sliding_window, 512);
+  EXPECT_EQ(sliding->settings, "{}");
 }
 
 TEST_F(BudgetsTest, TheFileIsWhatTheDocumentsSay) {
@@ -178,6 +189,17 @@ TEST_F(BudgetsTest, HandMadeDamageIsRefusedAndNamed) {
       {"\"name\": \"Tiny \xC3\xA9\"", "\"name\": null", "key 'model.name': got null, expected text"},
       {"\xC3\xA9", "\xC3", "is not UTF-8 at byte"},
       {"\"model\": {", "\"modle\": {", "key 'model': is missing, expected an object"},
+      {"\"n_layer\": 3", "\"n_layer\": 3, \"sliding_window\": 8", "key 'model.sliding_layers': is missing"},
+      {"\"n_layer\": 3", "\"n_layer\": 3, \"sliding_layers\": [0]", "key 'model.sliding_window': is missing"},
+      {"\"n_layer\": 3", "\"n_layer\": 3, \"sliding_window\": 0, \"sliding_layers\": [0]",
+       "key 'model.sliding_window': got 0, expected a whole number from 1"},
+      {"\"n_layer\": 3", "\"n_layer\": 3, \"sliding_window\": 8, \"sliding_layers\": []",
+       "key 'model.sliding_layers': got none, expected at least one"},
+      {"\"n_layer\": 3", "\"n_layer\": 3, \"sliding_window\": 8, \"sliding_layers\": [0, 3]",
+       "key 'model.sliding_layers': got layer 3, expected ascending ones of 3"},
+      {"\"n_layer\": 3", "\"n_layer\": 3, \"sliding_window\": 8, \"sliding_layers\": [1, 1]", "got layer 1"},
+      {"\"n_layer\": 3", "\"n_layer\": 3, \"sliding_window\": 8, \"sliding_layers\": [-1]", "got layer -1"},
+      {"\"n_layer\": 3", "\"n_layer\": 3, \"sliding_window\": 8, \"sliding_layers\": [0.5]", "got layer 0.5"},
       // The allocation.
       {"\"allocator\": \"ripple\"", "\"allocator\": \"\"", "key 'allocator': is empty"},
       {"\"allocator\": \"ripple\"", "\"allocator\": 5", "key 'allocator': got 5, expected text"},
@@ -186,6 +208,8 @@ TEST_F(BudgetsTest, HandMadeDamageIsRefusedAndNamed) {
       {"\"budget\": \"20%\"", "\"budget\": 0.2", "key 'budget': got 0.2, expected text"},
       {"\"budget\": \"20%\"", "\"budget\": \"30%\"", "key 'kept_fraction': got 0.2, expected what the budget says"},
       {"\"budget\": \"20%\"", "\"budget\": \"512\"", "key 'kept_fraction': got 0.2"},
+      {"\"kept_fraction\": 0.2", "\"kept_fraction\": true", "key 'kept_fraction': got true, expected a finite number"},
+      {"\"kept_fraction\": 0.2", "\"kept_fraction\": false", "key 'kept_fraction': got false"},
       {"\"base_rows\": 32.5", "\"base_rows\": -1", "key 'base_rows': got -1"},
       {"\"base_rows\": 32.5", "\"base_rows\": null", "key 'base_rows': got null, expected a finite number"},
       {"\"rows_floor_extra\": 9", "\"rows_floor_extra\": 0", "key 'rows_floor_extra': got 0"},
@@ -205,6 +229,7 @@ TEST_F(BudgetsTest, HandMadeDamageIsRefusedAndNamed) {
       {"18446744073709551615", "18446744073709551616", "key 'selector_options.seed': got 1.8446744073709552e+19"},
       // The layers.
       {"\"layers\": [", "\"layers\": [7, ", "key 'layers[0]': got 7, expected an object"},
+      {"\"layers\": [", "\"layers\": 7, \"rows\": [", "key 'layers': got 7, expected an array of objects"},
       {"\"layer\": 2", "\"layer\": 1", "key 'layers[2].layer': got 1 a second time"},
       {"\"layer\": 2", "\"layer\": 3", "key 'layers[2].layer': got 3, expected a whole number from 0 to 2"},
       {"\"layer\": 2", "\"layer\": -1", "key 'layers[2].layer': got -1"},
@@ -274,12 +299,22 @@ TEST_F(BudgetsTest, WhatCannotBeReadBackIsNotWritten) {
       {[](Budgets& b) { b.kv_format.clear(); }, "got 3 weights and 0 kv formats"},
       {[&](Budgets& b) { b.weights.base_rows = nan; }, "base_rows': got nan"},
       {[](Budgets& b) { b.model.n_layer = 0; }, "model.n_layer': got 0"},
+      {[](Budgets& b) { b.model.n_layer = 10001; }, "model.n_layer': got 10001, expected 1 to 10000"},
+      {[](Budgets& b) { b.model.sliding_window = 8; }, "model.sliding_window': got 8 for 0 layers"},
+      {[](Budgets& b) { b.model.sliding_layers = {1}; }, "model.sliding_window': got 0 for 1 layers"},
+      {[](Budgets& b) {
+         b.model.sliding_layers = {1};
+         b.model.sliding_window = -8;
+       },
+       "model.sliding_window': got -8"},
+      {[](Budgets& b) { b.budget.value = 0; }, "budget': kv budget: got '0%'"},
       {[](Budgets& b) { b.model.fingerprint = ""; }, "model.fingerprint': got ''"},
       {[](Budgets& b) { b.model.name = "\xFF"; }, "model.name': got '\\xff', which is not UTF-8"},
       {[](Budgets& b) { b.allocator = ""; }, "allocator': is empty"},
       {[](Budgets& b) { b.selector = "none"; }, "key 'selector': "},
       {[](Budgets& b) { b.selector_options.kernel = 2; }, "key 'selector_options': "},
       {[](Budgets& b) { b.rows_floor_extra = -1; }, "rows_floor_extra': got -1"},
+      {[](Budgets& b) { b.rows_floor_extra = (1 << 20) + 1; }, "rows_floor_extra': got 1048577"},
       {[](Budgets& b) { b.settings = "{"; }, "key 'settings': ends in the middle"},
       {[](Budgets& b) { b.settings = "[]"; }, "key 'settings': expected a JSON object"},
       {[](Budgets& b) { b.profile_hash = "abc"; }, "profile_hash': got 'abc'"},
@@ -300,6 +335,12 @@ TEST(CheckModel, NamesBoth) {
                                   "), expected model 'B' (qwen2, 24 layers, xxh3:ffffffffffffffffffffffffffffffff)");
   b = a;
   b.n_layer = 29;
+  EXPECT_FALSE(check_model(a, b, "profile.json").ok());
+  b = a;
+  b.sliding_layers = {3};
+  EXPECT_FALSE(check_model(a, b, "profile.json").ok());
+  b = a;
+  b.sliding_window = 8;
   EXPECT_FALSE(check_model(a, b, "profile.json").ok());
 }
 

@@ -123,6 +123,9 @@ TEST(KvBudget, RefusedFormsShowWhatIsAccepted) {
       std::string(400, '9'),
       std::string(400, '9') + "%",
       std::string(305, '9') + "GiB",
+      std::string(305, '9') + "g",
+      std::string(309, '9'),
+      "0." + std::string(322, '0') + "5%",  // a hundredth of it is no number any more
       "0." + std::string(400, '0') + "1%",
   };
   for (const std::string& text : cases) {

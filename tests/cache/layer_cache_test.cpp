@@ -16,6 +16,7 @@
 #include "cache/plain_cache.h"
 #include "engine/machine.h"
 #include "ripplekv/kv_cache.h"
+#include "test_util/far_memory.h"
 
 namespace ripplekv {
 namespace {
@@ -188,6 +189,62 @@ TEST(LayerCache, CopyIsIndependent) {
     EXPECT_TRUE(twin.still_holds(mark, n_rows));
     EXPECT_FALSE(layer.still_holds(mark, 1));
   });
+}
+
+// On a device nothing is compacted in place, and nothing but ggml's calls may touch a row.
+TEST(LayerCache, OnADeviceItHoldsTheSame) {
+  for_every_cache([](const LayerShape& shape, const KvFormat& format, int64_t n_rows, Random& random) {
+    LayerCache layer = LayerCache::create(far_memory(), shape, format, n_rows).value();
+    EXPECT_FALSE(layer.compacts_in_place());
+    PlainCache plain;
+    append_random(layer, plain, 17, n_rows, random);
+    expect_holds(layer, plain);
+    for (int pass = 0; pass < 2; ++pass) {
+      const KeepList keep = random_keep(layer.n_rows(), shape.n_head_kv, (layer.n_rows() + 1) / 2, false, random);
+      const int64_t allocated = layer.bytes().allocated();
+      ASSERT_TRUE(layer.compact(keep).ok());
+      plain = gather_plain(plain, keep);
+      expect_holds(layer, plain);
+      EXPECT_EQ(layer.capacity(), layer.n_rows());
+      EXPECT_LE(layer.bytes().allocated(), allocated);
+      ASSERT_TRUE(layer.reserve_more(3).ok());
+      append_random(layer, plain, 10000 + 100 * pass, 3, random);
+    }
+    LayerCache twin = layer.copy().value();
+    layer.truncate(1);
+    expect_holds(twin, plain);
+    const auto v = twin.read_v_bytes();
+    twin.write_v_bytes(std::vector<uint8_t>(v.size(), 0));
+    twin.write_v_bytes(v);
+    expect_holds(twin, plain);
+  });
+}
+
+TEST(LayerCache, ADeviceThatIsFullChangesNothing) {
+  const LayerShape shape = {64, 2};
+  Random random(2);
+  PlainCache plain;
+  LayerCache layer = LayerCache::create(far_memory(), shape, {}, 20).value();
+  append_random(layer, plain, 0, 20, random);
+  KvCache cache;
+  cache.push_layer(layer.copy().value());
+  const KeepList keep = random_keep(20, shape.n_head_kv, 9, false, random);
+  const auto k = layer.read_k_bytes();
+  const std::vector<std::vector<int32_t>> positions(
+      2, std::vector<int32_t>(layer.positions(0).begin(), layer.positions(0).end()));
+  {
+    const FarMemoryIsFull is_full;
+    for (const Status& status :
+         {layer.compact(keep), layer.gather(keep).status(), layer.copy().status(), layer.reserve_more(5),
+          cache.fork().status(), LayerCache::create(far_memory(), shape, {}, 20).status(),
+          LayerCache::from_rows(far_memory(), shape, {}, positions, k, k).status()}) {
+      EXPECT_EQ(status.code(), StatusCode::kResourceExhausted);
+      EXPECT_EQ(status.message().find("out of memory: Far cannot allocate "), 0U) << status.message();
+    }
+    expect_holds(layer, plain);
+  }
+  ASSERT_TRUE(layer.compact(keep).ok());
+  expect_holds(layer, gather_plain(plain, keep));
 }
 
 TEST(LayerCache, GrowsByChunksAndKeepsRows) {

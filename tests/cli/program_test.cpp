@@ -6,9 +6,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <string>
 
 #include "cli/shell.h"
+#include "test_util/paths.h"
 
 namespace ripplekv {
 namespace {
@@ -49,6 +51,28 @@ TEST(Program, OutputThatCannotBeWrittenIsAFailure) {
   EXPECT_NE(gone.text.find("could not be written"), std::string::npos) << gone.text;
   EXPECT_NE(gone.text.find("code 1"), std::string::npos) << gone.text;
   EXPECT_EQ(shell("$P --nonsense 2>/dev/full >&2").exit_code, 2);
+}
+
+// A text that does not fit, and one that does but not what is made of it: there the JSON library's destructor throws
+// too.
+TEST(Program, MemoryThatRunsOutIsASentence) {
+#if defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "AddressSanitizer needs more address space than this test leaves";
+#endif
+  const std::string folder = test::temp_dir();
+  std::ofstream(folder + "/large.json") << std::string(60'000'000, ' ');
+  std::string ones = "[";
+  for (int i = 0; i < 4'000'000; ++i) ones += "1,";
+  std::ofstream(folder + "/ones.json") << ones + "1]";
+  for (const std::string name : {"/large.json", "/ones.json"}) {
+    const std::string file = folder + name;
+    const std::string command = "$P allocate --kv-budget 10% --profile " + file + " 2>&1";
+    const Outcome out = shell("ulimit -v 50000; " + command);
+    EXPECT_EQ(out.exit_code, 1) << name;
+    EXPECT_EQ(out.text, "ripplekv: out of memory\n") << name;
+    EXPECT_NE(shell(command).text.find(name), std::string::npos)
+        << "with enough memory it is the file that is at fault";
+  }
 }
 
 }  // namespace

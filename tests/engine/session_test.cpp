@@ -179,6 +179,12 @@ TEST_F(SessionTest, ShapesAndIdsThatAreNotTheModels) {
   made.state.tokens[3] = config().n_vocab;
   ASSERT_TRUE(write_session(path_, made.state, made.cache).ok());
   EXPECT_EQ(read_session(path_, *model_).status().code(), StatusCode::kDataLoss);
+  made = make(kF32Cache);
+  made.state.budgets->model.fingerprint.back() ^= 1;
+  ASSERT_TRUE(write_session(path_, made.state, made.cache).ok());
+  EXPECT_NE(read_session(path_, *model_).status().message().find("budgets in '" + path_ + "': made for model"),
+            std::string::npos);
+  made = make(kF32Cache);
   made.state.tokens[3] = -1;
   ASSERT_TRUE(write_session(path_, made.state, made.cache).ok());
   EXPECT_EQ(read_session(path_, *model_).status().code(), StatusCode::kDataLoss);
@@ -198,6 +204,13 @@ TEST_F(SessionTest, TextThatCannotBeReadBackIsNotWritten) {
   Made bad_text = make(kF32Cache);
   bad_text.state.messages[0].content = "\xFF";
   EXPECT_EQ(write_session(path_, bad_text.state, bad_text.cache).code(), StatusCode::kInvalidArgument);
+  for (std::string* const text :
+       {&bad_text.state.messages[1].role, &bad_text.state.prompt_text, &bad_text.state.model.name}) {
+    bad_text.state.messages[0].content = "";
+    *text = "\xFF";
+    EXPECT_EQ(write_session(path_, bad_text.state, bad_text.cache).code(), StatusCode::kInvalidArgument);
+    *text = "";
+  }
   Made bad_budgets = make(kF32Cache);
   bad_budgets.state.budgets->rows_floor_extra = 0;
   EXPECT_EQ(write_session(path_, bad_budgets.state, bad_budgets.cache).code(), StatusCode::kInvalidArgument);
@@ -292,6 +305,7 @@ TEST_F(SessionTest, BadFilesAreRefusedByName) {
       {"\"fingerprint\":\"xxh3:", "\"fingerprint\":\"md5:"},
       {"\"n_layer\":4", "\"n_layer\":5"},
       {"\"budgets\":{", "\"budgets\":[{"},
+      {"\"budgets\":{", "\"budgets\":1,\"more\":{"},
       {"\"selector\":\"snapkv\"", "\"selector\":\"snap\""},
       {"\"rows_floor_extra\":8", "\"rows_floor_extra\":0"},
       {"\"share\":", "\"share\":-"},
@@ -305,6 +319,56 @@ TEST_F(SessionTest, BadFilesAreRefusedByName) {
     patch<uint64_t>(bytes, 16, text.size());
     expect_refused(sealed(bytes), "", lost);
   }
+}
+
+TEST_F(SessionTest, ATextThatIsNoObject) {
+  const std::string whole = content();
+  uint64_t json_bytes = 0;
+  std::memcpy(&json_bytes, whole.data() + 16, sizeof(json_bytes));
+  std::string bytes = whole.substr(0, kFixed) + "[7]" + whole.substr(kFixed + json_bytes);
+  patch<uint64_t>(bytes, 16, 3);
+  expect_refused(sealed(bytes), "its text is no JSON object", StatusCode::kDataLoss);
+}
+
+// A layer with a sliding window has to hold its last rows, without a gap.
+TEST_F(SessionTest, WindowsWithoutTheirRows) {
+  test::TinyGguf tiny = tiny_model();
+  tiny.architecture = "gemma3";
+  tiny.sliding_window = 20;
+  tiny.sliding_pattern = 2;
+  model_ = load(test::tiny_gguf(tiny));
+  engine_ = make_engine(512);
+  const auto prompt = tokens(60);
+  const Sequence sequence = prefill(*engine_, prompt, plan_full(config(), 60, kF32Cache));
+  SessionState state;
+  state.model = model_->id();
+  state.n_prompt = 60;
+  state.tokens = prompt;
+  ASSERT_TRUE(write_session(path_, state, sequence.cache).ok());
+  ASSERT_TRUE(read_session(path_, *model_).ok());
+  ASSERT_EQ(sequence.cache.layer(0).n_rows(), 20);
+  const auto rows = [](int from, int to) {
+    std::vector<int32_t> list;
+    for (int row = from; row < to; ++row) list.push_back(row);
+    return KeepList(2, list);
+  };
+  for (const auto& [keep, says] : {std::pair{rows(1, 20), "holds 19 rows from position 41, expected the last 20"},
+                                   {rows(0, 19), "holds 19 rows from position 40, expected the last 20"}}) {
+    KvCache cache = sequence.cache.fork().value();
+    ASSERT_TRUE(cache.layer(0).compact(keep).ok());
+    ASSERT_TRUE(write_session(path_, state, cache).ok());
+    const Status status = read_session(path_, *model_).status();
+    EXPECT_EQ(status.code(), StatusCode::kDataLoss);
+    EXPECT_NE(status.message().find(says), std::string::npos) << status.message();
+  }
+  // Enough rows, but one in the middle is missing.
+  KvCache cache = sequence.cache.fork().value();
+  cache.layer(0).truncate(19);
+  cache.layer(0).append_written(60, 1);
+  cache.set_n_pos(61);
+  state.tokens.push_back(5);
+  ASSERT_TRUE(write_session(path_, state, cache).ok());
+  EXPECT_EQ(read_session(path_, *model_).status().code(), StatusCode::kDataLoss);
 }
 
 TEST_F(SessionTest, EveryTruncationIsRefused) {

@@ -105,6 +105,7 @@ TEST_F(GgufFileTest, WhatIsNoGgufFile) {
   expect_refused(folder + "/none.gguf", StatusCode::kNotFound, "No such file");
   expect_refused(folder, StatusCode::kInvalidArgument, "not a file");
   expect_refused("", StatusCode::kNotFound, "No such file");
+  expect_refused(write_file("") + "/below", StatusCode::kIo, "Not a directory");
   expect_refused(write_file(""), StatusCode::kDataLoss, "0 bytes long");
   expect_refused(write_file("GGU"), StatusCode::kDataLoss, "3 bytes long");
   expect_refused(write_file("GGUF"), StatusCode::kDataLoss, "4 bytes long");

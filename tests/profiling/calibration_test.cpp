@@ -167,6 +167,10 @@ TEST_F(ReadCalibration, FolderIsReadInTurns) {
   }
 }
 
+TEST_F(ReadCalibration, AByteOrderMarkIsNoPartOfTheFirstLine) {
+  EXPECT_EQ(read(write("mark.jsonl", "\xEF\xBB\xBF\n{\"ids\":[7]}\n")).size(), 1u);
+}
+
 TEST_F(ReadCalibration, NothingBehindTheLimitIsRead) {
   const std::string path = write("x.jsonl", "{\"ids\":[1]}\n{\"ids\":[2]}\nbroken\n");
   EXPECT_EQ(read(path, 2).size(), 2u);

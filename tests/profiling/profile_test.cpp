@@ -73,6 +73,13 @@ TEST_F(ProfileTest, RoundTrip) {
   ASSERT_TRUE(back.ok()) << back.status().message();
   expect_equal(*back, example());
   EXPECT_TRUE(back->complete());
+  Profile other = example();
+  other.settings.rows = "all";
+  other.settings.weights = "bf16";
+  ASSERT_TRUE(write_profile(other, path_).ok());
+  const auto read_other = read_profile(path_);
+  ASSERT_TRUE(read_other.ok()) << read_other.status().message();
+  expect_equal(*read_other, other);
 }
 
 TEST_F(ProfileTest, AnInterruptedProfileIsAValidFile) {
@@ -144,6 +151,7 @@ TEST_F(ProfileTest, HandMadeDamageIsRefusedAndNamed) {
       {"\"direction\": \"head\"", "\"direction\": \"up\"", "key 'settings.direction': got 'up', expected row or head"},
       {"\"eps\": 0.75", "\"eps\": 0", "key 'settings.eps': got 0, expected a finite number above 0"},
       {"\"eps\": 0.75", "\"eps\": null", "key 'settings.eps': got null"},
+      {"\"eps\": 0.75", "\"eps\": false", "key 'settings.eps': got false"},
       {"\"n_repeat\": 2", "\"n_repeat\": 3",
        "key 'samples[0].sensitivity': got 2 rows, expected 3 (settings.n_repeat)"},
       {"\"n_repeat\": 2", "\"n_repeat\": 0", "key 'settings.n_repeat': got 0"},
@@ -223,6 +231,11 @@ TEST_F(ProfileTest, WhatCannotBeReadBackIsNotWritten) {
       {[](Profile& p) { p.n_forward_tokens = -1; }, "n_forward_tokens': got -1"},
       {[](Profile& p) { p.n_sample_planned = -1; }, "n_sample_planned': got -1"},
       {[](Profile& p) { p.settings.rows = ""; }, "settings.rows': got ''"},
+      {[](Profile& p) { p.samples[0].n_prompt = 0; }, "samples[0].n_prompt': got 0"},
+      {[](Profile& p) { p.samples[0].n_answer = 0; }, "samples[0].n_answer': got 0"},
+      {[](Profile& p) { p.settings.n_repeat = 0; }, "settings.n_repeat': got 0, expected 1 to 1000"},
+      {[](Profile& p) { p.settings.n_answer = 0; }, "settings.n_answer': got 0"},
+      {[](Profile& p) { p.settings.max_tokens = 0; }, "settings.max_tokens': got 0"},
       {[](Profile& p) { p.settings.n_repeat = 1001; }, "settings.n_repeat': got 1001, expected 1 to 1000"},
       {[&](Profile& p) { p.settings.eps = nan; }, "settings.eps': got nan"},
       {[&](Profile& p) { p.settings.curve_fractions[0] = nan; }, "settings.curve_fractions[0]': got nan"},
