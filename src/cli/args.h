@@ -176,13 +176,16 @@ struct EvalArgs {
   static constexpr std::string_view kSummary =
       "Compare cache policies: every prompt is prefilled once and forked for each policy and budget";
   static constexpr std::string_view kExample =
-      "--suite leval --data DIR --policies snapkv,snapkv+ripple --budgets 10%,20% -o results.jsonl";
+      "leval --data DIR --policies snapkv,snapkv+ripple --budgets 10%,20% -o results.jsonl";
   ModelArgs model;
   std::string suite;
   std::string data_dir;
-  std::vector<std::string> tasks;  // empty: all
-  int64_t n_sample = 0;            // of each task; 0: all
-  int64_t max_tokens = 0;          // of a prompt; 0: what the context holds
+  std::vector<std::string> tasks;                        // empty: all
+  int64_t n_sample = 0;                                  // of each task; 0: all, of generated ones 1
+  std::vector<int64_t> lengths = {4096};                 // tokens of generated samples
+  std::vector<double> depths = {0, 0.25, 0.5, 0.75, 1};  // of generated needles
+  uint64_t seed = 1;                                     // of generated samples
+  int64_t max_tokens = 0;                                // of a prompt; 0: what the context holds
   std::vector<PolicyArgs> policies;
   std::vector<double> kept = {0.1, 0.2, 0.3};
   bool match_bytes = false;

@@ -52,6 +52,29 @@ Result<std::vector<std::string>> parse_names(std::string_view text) {
   return names;
 }
 
+Result<std::vector<int64_t>> parse_sizes(std::string_view text) {
+  std::vector<int64_t> sizes;
+  for (std::string_view part : split(text, ',')) {
+    RKV_ASSIGN_OR_RETURN(const int64_t size, parse_whole(part, {.min = 1, .max = kTokensMax}, true));
+    sizes.push_back(size);
+  }
+  return sizes;
+}
+
+// Fractions as in a list of budgets, and 0%.
+Result<std::vector<double>> parse_depths(std::string_view text) {
+  std::vector<double> depths;
+  for (std::string_view part : split(text, ',')) {
+    if (part == "0%" || part == "0") {
+      depths.push_back(0);
+      continue;
+    }
+    RKV_ASSIGN_OR_RETURN(const std::vector<double> depth, parse_fraction_list(part));
+    depths.push_back(depth[0]);
+  }
+  return depths;
+}
+
 }  // namespace
 
 Result<PolicyArgs> parse_policy(std::string_view text) {
@@ -107,15 +130,33 @@ void add_args(OptionTable& table, EvalArgs& args) {
            {.names = "--suite",
             .value = "NAME",
             .help = fmt::format("The benchmark: {} (docs/eval.md)", fmt::join(suites, ", ")),
-            .required = true},
+            .required = true,
+            .bare = true},
            args.suite, suites);
-  add_path(table, {.names = "--data", .value = "DIR", .help = "Folder of its files, in their official format"},
+  add_path(table,
+           {.names = "--data",
+            .value = "DIR",
+            .help = "Folder of its files, in their official format",
+            .default_text = "generated samples, where the suite has a generator"},
            args.data_dir);
   add_parsed(table,
              {.names = "--tasks", .value = "LIST", .help = "Only these tasks, apart by commas", .default_text = "all"},
              args.tasks, parse_names);
   add_size(table, {.names = "--limit", .value = "N", .help = "Most samples of each task; 0 is all"}, args.n_sample,
            {.min = 0});
+  add_parsed(table,
+             {.names = "--lengths",
+              .value = "LIST",
+              .help = "Tokens of generated samples, prompt and answer together",
+              .default_text = "4k"},
+             args.lengths, parse_sizes);
+  add_parsed(table,
+             {.names = "--depths",
+              .value = "LIST",
+              .help = "Where in the text generated needles are (needle)",
+              .default_text = "0%,25%,50%,75%,100%"},
+             args.depths, parse_depths);
+  add_whole(table, {.names = "-s,--seed", .value = "N", .help = "Seed of generated samples"}, args.seed, {.min = 0});
   add_size(table,
            {.names = "--max-tokens",
             .value = "N",

@@ -72,6 +72,9 @@ Result<std::vector<EvalSample>> read_samples(const EvalArgs& args, const Model& 
   options.data_dir = args.data_dir;
   options.tasks = args.tasks;
   options.n_samples = args.n_sample;
+  options.seed = args.seed;
+  options.lengths = args.lengths;
+  options.depths = args.depths;
   options.count_tokens = [&model](std::string_view text) {
     return static_cast<int64_t>(model.vocab().tokenize(text, false, false).size());
   };
@@ -86,6 +89,8 @@ nlohmann::ordered_json header_of(const EvalArgs& args, const Model& model) {
           {"fingerprint", model.id().fingerprint},
           {"weights", args.model.weights},
           {"suite", args.suite},
+          {"data", std::filesystem::path(args.data_dir).filename().string()},
+          {"seed", args.seed},
           {"max_tokens", args.max_tokens},
           {"answer_tokens", args.n_answer},
           {"generate", args.generate},

@@ -1,0 +1,141 @@
+// SPDX-FileCopyrightText: 2026 RippleKV contributors
+// SPDX-License-Identifier: MIT
+//
+// The results file: what is appended comes back, a torn line is dropped and nothing else, another run's file is
+// refused; and what a summary says of lines that can be counted by hand.
+#include "eval/results.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "eval/summary.h"
+#include "test_util/paths.h"
+
+namespace ripplekv {
+namespace {
+
+class ResultsTest : public ::testing::Test {
+ protected:
+  void SetUp() override { path_ = test::temp_dir() + "/results.jsonl"; }
+  static ResultLine line(const std::string& sample, const std::string& policy, double kept, double kl) {
+    ResultLine line;
+    line.sample = sample;
+    line.task = "task";
+    line.policy = policy;
+    line.kept = kept;
+    line.n_prompt = 100;
+    line.rows = 40;
+    line.bytes = 4096;
+    line.kl = kl;
+    line.kl_max = 2 * kl;
+    line.top1 = 0.5;
+    line.nll = 1.25;
+    return line;
+  }
+  Result<ResultsFile> open(const std::string& model = "a", bool fresh = false) {
+    return ResultsFile::open(path_, {{"model", model}, {"n", 3}}, fresh);
+  }
+  void append_text(const std::string& text) { std::ofstream(path_, std::ios::app) << text; }
+  std::string path_;
+};
+
+TEST_F(ResultsTest, WhatIsAppendedComesBack) {
+  auto file = open();
+  ASSERT_TRUE(file.ok()) << file.status().message();
+  ResultLine scored = line("s1", "b", 0.1, 0.25);
+  scored.score = 0.75;
+  scored.answer = "an answer\nwith \xFF bytes";
+  ResultLine failed;
+  failed.sample = "s2";
+  failed.task = "task";
+  failed.policy = "b";
+  failed.kept = 0.1;
+  failed.error = "no memory";
+  ASSERT_TRUE(file->append({line("s1", "a", 0.1, 0.5), scored}).ok());
+  ASSERT_TRUE(file->append({failed}).ok());
+
+  const auto again = open();
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  ASSERT_EQ(again->lines().size(), 3U);
+  EXPECT_EQ(again->lines()[0].kl, 0.5);
+  EXPECT_EQ(again->lines()[0].score, -1);
+  EXPECT_EQ(again->lines()[1].score, 0.75);
+  EXPECT_EQ(again->lines()[1].answer, "an answer\nwith \xEF\xBF\xBD bytes");
+  EXPECT_EQ(again->lines()[2].error, "no memory");
+  EXPECT_TRUE(again->has("s1", "a", 0.1));
+  EXPECT_FALSE(again->has("s1", "a", 0.2));
+  EXPECT_FALSE(again->has("s2", "b", 0.1)) << "what failed is tried again";
+  const auto read = read_results(path_);
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(read->lines.size(), 3U);
+  EXPECT_NE(read->header.find("\"model\":\"a\""), std::string::npos);
+}
+
+TEST_F(ResultsTest, ATornLineIsDroppedAndNothingElse) {
+  ASSERT_TRUE(open()->append({line("s1", "a", 0.1, 0.5)}).ok());
+  const auto whole = std::filesystem::file_size(path_);
+  append_text("{\"sample\": \"s2\", \"ta");
+  auto file = open();
+  ASSERT_TRUE(file.ok()) << file.status().message();
+  EXPECT_EQ(file->lines().size(), 1U);
+  EXPECT_EQ(std::filesystem::file_size(path_), whole);
+  ASSERT_TRUE(file->append({line("s2", "a", 0.1, 0.5)}).ok());
+  EXPECT_EQ(open()->lines().size(), 2U);
+}
+
+TEST_F(ResultsTest, Refusals) {
+  ASSERT_TRUE(open("a").ok());
+  EXPECT_NE(open("b").status().message().find("holds results with model \"a\", expected \"b\"; --fresh starts over"),
+            std::string::npos);
+  ASSERT_TRUE(open("b", /*fresh=*/true).ok());
+  append_text("{\"sample\": 3}\n");
+  EXPECT_NE(open("b").status().message().find("results.jsonl:2: key 'sample': got 3"), std::string::npos)
+      << open("b").status().message();
+  std::ofstream(path_) << "not JSON\n";
+  EXPECT_NE(open().status().message().find("results.jsonl:1"), std::string::npos);
+  std::ofstream(path_) << "{\"format\": \"other\", \"version\": 1}\n";
+  EXPECT_NE(open().status().message().find("format is 'other', expected 'ripplekv.eval'"), std::string::npos);
+  std::ofstream(path_) << "{\"format\": \"ripplekv.eval\", \"version\": 7}\n";
+  EXPECT_EQ(open().status().code(), StatusCode::kUnsupported);
+  std::ofstream(path_, std::ios::trunc).close();
+  EXPECT_NE(open().status().message().find("no whole line"), std::string::npos);
+  EXPECT_FALSE(ResultsFile::open("/nowhere/at/all.jsonl", {}, false).ok());
+}
+
+TEST_F(ResultsTest, ASummaryCountsAndCompares) {
+  std::vector<ResultLine> lines;
+  const std::vector<double> of_a = {0.1, 0.2, 0.6};
+  const std::vector<double> of_b = {0.05, 0.1, 0.3};
+  for (size_t i = 0; i < 3; ++i) {
+    lines.push_back(line("s" + std::to_string(i), "a", 0.1, of_a[i]));
+    lines.push_back(line("s" + std::to_string(i), "b", 0.1, of_b[i]));
+  }
+  ResultLine failed = line("s3", "b", 0.1, 0);
+  failed.error = "x";
+  lines.push_back(failed);
+  const Summary summary = summarise(lines, {"full", "a", "b"}, "");
+  EXPECT_EQ(summary.baseline, "a");
+  ASSERT_EQ(summary.rows.size(), 2U);
+  const SummaryRow& a = summary.rows[0];
+  EXPECT_EQ(a.n_sample, 3);
+  EXPECT_NEAR(a.kl.value, 0.3, 1e-12);
+  EXPECT_EQ(a.kl_median, 0.2);
+  EXPECT_EQ(a.kl_worst, 0.6);
+  EXPECT_EQ(a.worst_sample, "s2");
+  EXPECT_EQ(a.n_pair, 0);
+  const SummaryRow& b = summary.rows[1];
+  EXPECT_EQ(b.n_failed, 1);
+  EXPECT_EQ(b.n_pair, 3);
+  EXPECT_NEAR(b.kl_ratio.value, 0.5, 1e-12);
+  EXPECT_NEAR(b.kl_ratio.low, 0.5, 1e-12) << "half in every sample";
+  EXPECT_NEAR(b.sign_p, 0.25, 1e-12);
+  const std::string table = summary_table(summary);
+  EXPECT_NE(table.find("| 10% | b | 3 (1 failed) |"), std::string::npos) << table;
+  EXPECT_EQ(summary_json(summary).at("rows").size(), 2U);
+}
+
+}  // namespace
+}  // namespace ripplekv
