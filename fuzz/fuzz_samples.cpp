@@ -16,21 +16,22 @@ struct Kind {
   std::string_view suite, task;
 };
 constexpr std::array kKinds = {Kind{"longbench", "hotpotqa"}, Kind{"longbench", "trec"}, Kind{"longbench", "lcc"},
-                               Kind{"ruler", "vt"},           Kind{"ruler", "qa_1"},     Kind{"leval", "quality"}};
+                               Kind{"longbench", "samsum"},   Kind{"ruler", "vt"},       Kind{"ruler", "qa_1"},
+                               Kind{"leval", "quality"}};
 constexpr size_t kScoredMax = 4096;  // bytes: scoring takes the product of two lengths
 
-// A folder with the one file, and LongBench's prompts.
+// The folder of the file; LongBench's prompts are put beside it once.
 std::string folder_with(std::string_view task, std::string_view bytes) {
-  const std::string path = put_file("task.jsonl", bytes);
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path() / "samples";
-  std::filesystem::remove_all(folder);
-  std::filesystem::create_directories(folder / "config");
-  std::filesystem::rename(path, folder / (std::string(task) + ".jsonl"));
-  const std::string prompts = put_file("prompts", R"({"hotpotqa": "{context} {input}", "trec": "{context}{input}",
-                                                      "lcc": "{context}"})");
-  std::filesystem::rename(prompts, folder / "config" / "dataset2prompt.json");
-  const std::string lengths = put_file("lengths", R"({"hotpotqa": 32, "trec": 64, "lcc": 64})");
-  std::filesystem::rename(lengths, folder / "config" / "dataset2maxlen.json");
+  const std::filesystem::path folder =
+      std::filesystem::path(put_file(std::string(task) + ".jsonl", bytes)).parent_path();
+  static const bool has_config = [&] {
+    std::filesystem::create_directory(folder / "config");
+    put_file("config/dataset2prompt.json", R"({"hotpotqa": "{context} {input}", "trec": "{context}{input}",
+                                              "lcc": "{context}", "samsum": "{context}{input}"})");
+    put_file("config/dataset2maxlen.json", R"({"hotpotqa": 32, "trec": 64, "lcc": 64, "samsum": 128})");
+    return true;
+  }();
+  RKV_CHECK(has_config);
   return folder.string();
 }
 
@@ -41,6 +42,7 @@ int fuzz_samples(const uint8_t* data, size_t size) {
   const Kind& kind = kKinds[data[0] % kKinds.size()];
   SuiteOptions options;
   options.data_dir = folder_with(kind.task, text_of(data + 1, size - 1));
+  options.tasks = {std::string(kind.task)};
   options.n_samples = data[0] / kKinds.size();
   const auto samples = read_suite(kind.suite, options);
   expect_sentence(samples.status());

@@ -31,16 +31,16 @@ constexpr std::array<std::string_view, 100> kQualities = {
     "red",     "rough",   "round",   "rusty",    "salty",  "sandy",  "secret",  "sharp",  "silent", "silver",
     "simple",  "sleepy",  "smooth",  "southern", "steep",  "stormy", "sturdy",  "sunny",  "tall",   "wooden"};
 constexpr std::array<std::string_view, 100> kThings = {
-    "acorn",   "anchor",     "apple",   "arch",   "badger",  "barrel",  "basket", "beacon",  "bell",   "bench",
-    "bottle",  "branch",     "bridge",  "bucket", "button",  "cabin",   "candle", "canyon",  "carpet", "castle",
-    "chimney", "cliff",      "clock",   "cloud",  "cottage", "cradle",  "crane",  "crown",   "cup",    "desert",
-    "dolphin", "drum",       "eagle",   "engine", "falcon",  "feather", "fence",  "ferry",   "field",  "flute",
-    "forest",  "fountain",   "garden",  "gate",   "glacier", "glove",   "hammer", "harbour", "harp",   "hedge",
-    "hill",    "island",     "jacket",  "kettle", "key",     "kite",    "ladder", "lantern", "leaf",   "lemon",
-    "letter",  "lighthouse", "lion",    "maple",  "market",  "meadow",  "mill",   "mirror",  "moon",   "mountain",
-    "oak",     "orchard",    "otter",   "paper",  "pebble",  "pencil",  "piano",  "pillow",  "planet", "pond",
-    "quarry",  "rabbit",     "rainbow", "raven",  "ribbon",  "river",   "saddle", "salmon",  "shell",  "shovel",
-    "sparrow", "spoon",      "station", "stone",  "table",   "teapot",  "tower",  "valley",  "violin", "window"};
+    "acorn",   "anchor",   "apple",   "arch",   "badger",  "barrel",  "basket", "beacon",  "bell",   "bench",
+    "bottle",  "branch",   "bridge",  "bucket", "button",  "cabin",   "candle", "canyon",  "carpet", "castle",
+    "chimney", "cliff",    "clock",   "cloud",  "cottage", "cradle",  "crane",  "crown",   "cup",    "desert",
+    "dolphin", "drum",     "eagle",   "engine", "falcon",  "feather", "fence",  "ferry",   "field",  "flute",
+    "forest",  "fountain", "garden",  "gate",   "glacier", "glove",   "hammer", "harbour", "harp",   "hedge",
+    "hill",    "island",   "jacket",  "kettle", "key",     "kite",    "ladder", "lantern", "leaf",   "lemon",
+    "letter",  "windmill", "lion",    "maple",  "market",  "meadow",  "mill",   "mirror",  "moon",   "mountain",
+    "oak",     "orchard",  "otter",   "paper",  "pebble",  "pencil",  "piano",  "pillow",  "planet", "pond",
+    "quarry",  "rabbit",   "rainbow", "raven",  "ribbon",  "river",   "saddle", "salmon",  "shell",  "shovel",
+    "sparrow", "spoon",    "station", "stone",  "table",   "teapot",  "tower",  "valley",  "violin", "window"};
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
@@ -130,6 +130,19 @@ std::string Names::word() {
     for (size_t i = 0; i < n_quality; ++i) name += fmt::format("{}-", kQualities[random_.below(kQualities.size())]);
     return name.append(kThings[random_.below(kThings.size())]);
   });
+}
+
+std::string Names::short_word() {
+  // Those of five letters and more: shorter ones stand in many an answer by chance.
+  static const std::vector<std::string_view> kShort = [] {
+    std::vector<std::string_view> words(kQualities.begin(), kQualities.end());
+    words.insert(words.end(), kThings.begin(), kThings.end());
+    std::erase_if(words, [](std::string_view word) { return word.size() < 5; });
+    return words;
+  }();
+  if (n_short_word_ == kShort.size() * 3 / 4) return word();
+  ++n_short_word_;
+  return once([&] { return std::string(kShort[random_.below(kShort.size())]); });
 }
 
 std::string Names::number(int n_digit) {

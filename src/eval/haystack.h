@@ -43,6 +43,7 @@ class Names {
   explicit Names(uint64_t seed) : random_(seed) {}
 
   std::string word();                      // "quiet-lantern", of more parts when those run short
+  std::string short_word();                // "lantern", none a part of another; word() when those run short
   std::string number(int n_digit);         // does not begin with 0
   std::string uuid();                      // 8-4-4-4-12 hexadecimal digits
   std::string letters(char first, int n);  // n of the 26 from `first`
@@ -60,6 +61,7 @@ class Names {
   Random random_;
   std::set<std::string> used_;
   size_t n_word_ = 0;
+  size_t n_short_word_ = 0;
 };
 
 // A prompt in two parts and what is asked for.

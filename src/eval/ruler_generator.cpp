@@ -199,15 +199,14 @@ struct Frequencies {
 
 // A numbered list of shuffled words, and the common ones.
 std::pair<std::string, std::vector<std::string>> word_list(Names& names, int64_t n_uncommon, Frequencies frequencies) {
-  std::vector<std::string> common;
+  std::vector<std::string> words(static_cast<size_t>(kCommonWords + n_uncommon));
+  for (std::string& word : words) word = names.short_word();
+  names.shuffle(words);  // the short ones are drawn first
+  const std::vector<std::string> common(words.begin(), words.begin() + kCommonWords);
   std::vector<std::string> list;
-  for (int i = 0; i < kCommonWords; ++i) {
-    common.push_back(names.word());
-    list.insert(list.end(), static_cast<size_t>(frequencies.common), common.back());
-  }
-  for (int64_t i = 0; i < n_uncommon; ++i) {
-    const std::string word = names.word();
-    list.insert(list.end(), static_cast<size_t>(frequencies.uncommon), word);
+  for (size_t i = 0; i < words.size(); ++i) {
+    list.insert(list.end(), static_cast<size_t>(i < kCommonWords ? frequencies.common : frequencies.uncommon),
+                words[i]);
   }
   names.shuffle(list);
   std::string text = "In the numbered list below some words stand more often than others. Remember those.\n\n";

@@ -48,6 +48,17 @@ TEST(Names, AreNotDrawnTwice) {
   EXPECT_EQ(names.letters('A', 5).find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ"), std::string::npos);
 }
 
+TEST(Names, ShortWordsAreNoPartsOfOneAnother) {
+  Names names(2);
+  std::vector<std::string> words(119);
+  for (std::string& word : words) word = names.short_word();
+  EXPECT_NE(names.short_word().find('-'), std::string::npos);  // three quarters are drawn
+  for (const std::string& a : words) {
+    EXPECT_GE(a.size(), 5U);
+    for (const std::string& b : words) EXPECT_EQ(a.find(b) != std::string::npos, a == b) << a << " " << b;
+  }
+}
+
 TEST(FitDraft, FillsTheLength) {
   const auto draft = [](int64_t n_unit) { return Draft{std::string(static_cast<size_t>(n_unit) * 7, 'x'), "??", {}}; };
   const auto count = [](std::string_view text) { return static_cast<int64_t>(text.size()); };

@@ -27,9 +27,7 @@ std::string gemma_path() { return if_there(RIPPLEKV_GEMMA_MODEL); }
 std::string reference_path(const std::string& name) {
   return if_there(std::string(RIPPLEKV_SHARED_DIR) + "/reference/" + name);
 }
-std::string data_path(const std::string& name) {
-  return if_there(std::string(RIPPLEKV_SHARED_DIR) + "/data/" + name);
-}
+std::string data_path(const std::string& name) { return if_there(std::string(RIPPLEKV_SHARED_DIR) + "/data/" + name); }
 
 std::string temp_dir() {
   static TempDirs dirs;
