@@ -4,6 +4,7 @@
 // budgets.json and profile.json. What is accepted can be used: rows for prompts of any length keep the contract of
 // rows_for(), statistics come out, and what is written again reads back the same.
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "base/atomic_file.h"
@@ -36,7 +37,9 @@ void use(const Profile& profile) {
   std::vector<double> means;
   for (const LayerStatistic& layer : sensitivity_of(profile)) means.push_back(layer.mean);
   expect_sentence(ripple_weights(means, {}).status());
-  for (size_t i = 0; i < profile.settings.curve_fractions.size(); ++i) {
+  for (double mean : shrunk_means(sensitivity_of(profile))) RKV_CHECK(mean >= 0);
+  RKV_CHECK(std::abs(reliability_of(profile)) <= 1);
+  for (size_t i = 0; i < profile.settings.n_curve_point(); ++i) {
     RKV_CHECK(static_cast<int>(damage_of(profile, i).size()) == profile.model.n_layer);
   }
 }
@@ -90,8 +93,9 @@ std::vector<std::string> artefact_seeds() {
   profile.model = {test::kHash, "Tiny", "llama", 2};
   profile.settings.curve_fractions = {0.05, 1};
   profile.settings.calibration = "builtin";
-  profile.samples = {{"one", test::kHash, 100, 32, {{1, 0.5}, {3, 1.5}}, {{0.4, 0.3}, {0, 0}}},
-                     {"two", test::kHash, 2048, 7, {{0, 2.0625}, {1, 4}}, {{0.8, 0.1}, {0, 0}}}};
+  profile.samples = {
+      {"one", test::kHash, 100, 32, {{1, 0.5}, {3, 1.5}}, {{0.1, 0.2}, {0.3, 0.45}}, {{0.4, 0.3}, {0, 0}}},
+      {"two", test::kHash, 2048, 7, {{0, 2.0625}, {1, 4}}, {{0.5, 0.25}, {0, 1}}, {{0.8, 0.1}, {0, 0}}}};
   profile.n_sample_planned = 2;
   seeds.push_back(written(profile, write_profile));
   profile.settings.curve_fractions = {};

@@ -54,6 +54,12 @@ struct RippleOptions {
   Transform transform = Transform::kLinear;
 };
 
+// What `ripple` is given. The measured one is the method; the others are the paper's ablations, and controls: a
+// layer's own response to the nudge, its index, seeded random numbers (must not help).
+enum class Signal { kSensitivity, kLocal, kIndex, kRandom };
+Result<Signal> parse_signal(std::string_view name);
+std::string_view to_string(Signal signal);
+
 struct PyramidOptions {
   double beta = 20.0;  // PyramidKV: min = mean / beta on the evictable rows; > 1
   int window = 32;     // rows of the observation window, outside the pyramid

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -50,7 +51,9 @@ struct ProfileSample {
   int64_t n_prompt = 0;
   int n_answer = 0;                              // tokens the KL is averaged over
   std::vector<std::vector<double>> sensitivity;  // [n_repeat][n_layer]; layers with a sliding window: 0, not measured
-  std::vector<std::vector<double>> damage;       // [n_curve_point][n_layer], fractions within formats; likewise
+  // [n_repeat][n_layer]: the same nudge's relative change of that layer's own output, ||h' - h|| / ||h||; likewise
+  std::vector<std::vector<double>> local_response;
+  std::vector<std::vector<double>> damage;  // [n_curve_point][n_layer], fractions within formats; likewise
 };
 
 struct Profile {
@@ -70,8 +73,18 @@ struct LayerStatistic {
 
 // [n_layer]: mean over samples and repeats. REQUIRES: at least one sample.
 std::vector<LayerStatistic> sensitivity_of(const Profile& profile);
+std::vector<LayerStatistic> local_response_of(const Profile& profile);  // likewise
 // [n_layer] for a point of the curves: index of its format * curve_fractions.size() + index of its fraction.
 std::vector<LayerStatistic> damage_of(const Profile& profile, size_t point);
+
+// Means moved towards their common mean as far as the noise explains their spread, so that a plan does not tell layers
+// apart that the samples do not: empirical Bayes on the logarithms (James and Stein 1961), weight tau^2 / (tau^2 +
+// se^2) with the standard error relative to the mean. One sample has no error and stays; so do zeros.
+std::vector<double> shrunk_means(std::span<const LayerStatistic> statistics);
+
+// How well sensitivities repeat, from -1 to 1: Spearman's rho between the means of two halves of the samples, mean over
+// 50 seeded splits, corrected to the whole number of samples (Spearman and Brown 1910). 0 with fewer than two samples.
+double reliability_of(const Profile& profile);
 
 // Errors: not there, damaged, unknown format or version, sizes that contradict each other, values that are not
 // finite or negative (named by sample and layer).

@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
 #include <utility>
 
+#include "base/statistics.h"
 #include "base/text.h"
 #include "ripplekv/allocation.h"
 
@@ -24,26 +24,20 @@ constexpr std::array<std::pair<Transform, std::string_view>, 4> kTransforms = {{
     {Transform::kRank, "rank"},
 }};
 
+constexpr std::array<std::pair<Signal, std::string_view>, 4> kSignals = {{
+    {Signal::kSensitivity, "sensitivity"},
+    {Signal::kLocal, "local"},
+    {Signal::kIndex, "index"},
+    {Signal::kRandom, "random"},
+}};
+
 // Added to sensitivities relative to their maximum before the logarithm: layers that tolerate a nudge more than six
 // decades better than the worst one are below what a profile resolves, and a 0 must not push all others together.
 constexpr double kLogFloor = 1e-6;
 
-// Positions in ascending order; equal values share the mean of theirs.
-std::vector<double> ranks(const std::vector<double>& values) {
-  std::vector<size_t> order(values.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return values[a] < values[b]; });
-  std::vector<double> result(values.size());
-  for (size_t begin = 0, end = 0; begin < order.size(); begin = end) {
-    while (end < order.size() && values[order[end]] == values[order[begin]]) ++end;
-    for (size_t i = begin; i < end; ++i) result[order[i]] = static_cast<double>(begin + end - 1) / 2;
-  }
-  return result;
-}
-
 // values: relative to their maximum, in [0, 1].
 std::vector<double> transformed(std::vector<double> values, Transform transform) {
-  if (transform == Transform::kRank) return ranks(values);
+  if (transform == Transform::kRank) return ranks_of(values);
   for (double& value : values) {
     if (transform == Transform::kSqrt) value = std::sqrt(value);
     if (transform == Transform::kLog) value = std::log(value + kLogFloor);
@@ -64,6 +58,19 @@ std::string_view to_string(Transform transform) {
   const auto entry =
       std::find_if(kTransforms.begin(), kTransforms.end(), [&](const auto& e) { return e.first == transform; });
   RKV_CHECK(entry != kTransforms.end());
+  return entry->second;
+}
+
+Result<Signal> parse_signal(std::string_view name) {
+  for (const auto& [signal, signal_name] : kSignals) {
+    if (name == signal_name) return signal;
+  }
+  return invalid_argument(fmt::format("signal: got {}, expected sensitivity, local, index or random", quoted(name)));
+}
+
+std::string_view to_string(Signal signal) {
+  const auto entry = std::find_if(kSignals.begin(), kSignals.end(), [&](const auto& e) { return e.first == signal; });
+  RKV_CHECK(entry != kSignals.end());
   return entry->second;
 }
 

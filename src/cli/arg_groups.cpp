@@ -56,9 +56,9 @@ Result<std::string> parse_stop(std::string_view text) {
 // The flags of allocation and selection need a budget to share, and a budgets file leaves them nothing to say.
 // A flag that would have no effect is refused: the user believes it has one.
 Status check_budget_flags(const OptionTable& table, const KvArgs& kv) {
-  constexpr std::array kFixed = {"--kv-budget", "--allocator", "--profile",    "--r",      "--gamma",
-                                 "--transform", "--beta",      "--selector",   "--window", "--kernel",
-                                 "--pooling",   "--group",     "--value-norm", "--n-sink"};
+  constexpr std::array kFixed = {"--kv-budget", "--allocator", "--profile", "--r",          "--gamma",
+                                 "--transform", "--signal",    "--beta",    "--selector",   "--window",
+                                 "--kernel",    "--pooling",   "--group",   "--value-norm", "--n-sink"};
   const bool has_file = !kv.budget_file.empty();
   const bool file_allocator = kv.allocator.name == kAllocatorFile;
   if (file_allocator && !has_file) return invalid_argument("--allocator: got file, expected --budget FILE with it");
@@ -211,6 +211,13 @@ void add_allocator_args(OptionTable& table, AllocatorArgs& allocator, SelectorAr
               .help = "Applied to the sensitivities first (ripple)",
               .default_text = std::string(to_string(allocator.ripple.transform))},
              allocator.ripple.transform, parse_transform);
+  add_parsed(table,
+             {.names = "--signal",
+              .value = "sensitivity|local|index|random",
+              .help = "What ripple goes by: the measured ripple, or to compare a layer's own response, its index, "
+                      "random numbers",
+              .default_text = std::string(to_string(allocator.signal))},
+             allocator.signal, parse_signal);
   add_real(table,
            {.names = "--beta",
             .value = "B",

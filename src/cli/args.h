@@ -45,7 +45,8 @@ struct AllocatorArgs {
   std::string name;  // empty: ripple if there is a profile, else uniform; "file" only beside KvArgs::budget_file
   std::string profile_file;  // empty: looked up by the model's fingerprint
   RippleOptions ripple;
-  PyramidOptions pyramid;  // window: always the selector's
+  Signal signal = Signal::kSensitivity;  // of ripple
+  PyramidOptions pyramid;                // window: always the selector's
 };
 
 struct KvTypeArgs {

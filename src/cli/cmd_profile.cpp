@@ -14,6 +14,8 @@
 namespace ripplekv {
 namespace {
 
+constexpr double kReliabilityMin = 0.7;  // below it layers swap places from one set of samples to the next
+
 void print_table(const Profile& profile) {
   const auto sensitivity = sensitivity_of(profile);
   std::vector<std::vector<LayerStatistic>> damage;
@@ -48,6 +50,7 @@ Status cmd_profile(const ProfileArgs& args) {
                                    {"samples", profile.samples.size()},
                                    {"seconds", profile.seconds},
                                    {"forward_tokens", profile.n_forward_tokens},
+                                   {"reliability", reliability_of(profile)},
                                    {"sensitivity", nlohmann::json::array()}};
     for (const auto& layer : sensitivity_of(profile)) {
       json["sensitivity"].push_back({{"mean", layer.mean}, {"standard_error", layer.standard_error}});
@@ -56,6 +59,15 @@ Status cmd_profile(const ProfileArgs& args) {
     return ok_status();
   }
   print_table(profile);
+  const double reliability = reliability_of(profile);
+  if (profile.samples.size() > 1)
+    fmt::print("reliability {:.2f} (halves of the samples, Spearman-Brown)\n", reliability);
+  if (reliability < kReliabilityMin) {
+    print_to_stderr(fmt::format("warning: {}: plans will stay close to uniform; --limit raises the number of samples",
+                                profile.samples.size() > 1
+                                    ? fmt::format("sensitivities repeat with a reliability of {:.2f} only", reliability)
+                                    : std::string("one sample says nothing about its noise")));
+  }
   fmt::print("{} samples in {}, {} layer-tokens; written to {}\n", profile.samples.size(),
              human_duration(profile.seconds), profile.n_forward_tokens, profiled.path);
   return ok_status();

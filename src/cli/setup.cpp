@@ -102,6 +102,7 @@ Result<Policy> make_policy(const KvBudget& budget, const AllocatorArgs& allocato
   policy.budget = budget;
   policy.allocator = allocator.name;
   policy.ripple = allocator.ripple;
+  policy.signal = allocator.signal;
   policy.pyramid = allocator.pyramid;
   policy.selector = selector.name;
   policy.selector_options = selector.options;

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/random.h"
+
 namespace ripplekv {
 namespace {
 
@@ -24,9 +26,27 @@ Status check_profile(const Profile* profile, const ModelId& model, std::string_v
 }
 
 std::vector<double> means_of(const std::vector<LayerStatistic>& all, const std::vector<int>& layers) {
-  std::vector<double> means;
-  for (int il : layers) means.push_back(all[static_cast<size_t>(il)].mean);
-  return means;
+  std::vector<LayerStatistic> of_layers;
+  for (int il : layers) of_layers.push_back(all[static_cast<size_t>(il)]);
+  return shrunk_means(of_layers);
+}
+
+// One number per compressible layer, whose order decides who gets most.
+std::vector<double> signal_of(Signal signal, const Profile& profile, const std::vector<int>& layers) {
+  switch (signal) {
+    case Signal::kSensitivity:
+      return means_of(sensitivity_of(profile), layers);
+    case Signal::kLocal:
+      return means_of(local_response_of(profile), layers);
+    case Signal::kIndex:
+      return {layers.begin(), layers.end()};
+    case Signal::kRandom:
+      break;
+  }
+  Random random(0);
+  std::vector<double> values;
+  for (size_t i = 0; i < layers.size(); ++i) values.push_back(random.uniform());
+  return values;
 }
 
 // The mean fraction of rows that a budget keeps of a prompt: the one at hand, or one as long as those profiled.
@@ -91,7 +111,8 @@ Result<Budgets> make_budgets(const ModelId& model, const Policy& policy, const P
     settings["beta"] = options.beta;
   } else if (policy.allocator == "ripple") {
     RKV_RETURN_IF_ERROR(check_profile(profile, model, policy.allocator));
-    RKV_ASSIGN_OR_RETURN(budgets.weights, ripple_weights(means_of(sensitivity_of(*profile), layers), policy.ripple));
+    RKV_ASSIGN_OR_RETURN(budgets.weights, ripple_weights(signal_of(policy.signal, *profile, layers), policy.ripple));
+    settings["signal"] = to_string(policy.signal);
     settings["r"] = policy.ripple.r;
     settings["gamma"] = policy.ripple.gamma;
     settings["transform"] = to_string(policy.ripple.transform);

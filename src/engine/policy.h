@@ -17,6 +17,7 @@ struct Policy {
   KvBudget budget;
   std::string allocator = "uniform";
   RippleOptions ripple;
+  Signal signal = Signal::kSensitivity;  // of ripple
   PyramidOptions pyramid;
   std::string selector = "snapkv";
   SelectorOptions selector_options;

@@ -11,12 +11,15 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <set>
 
 #include "allocation/artefact_parts.h"
 #include "base/atomic_file.h"
 #include "base/hash.h"
 #include "base/json_file.h"
+#include "base/random.h"
+#include "base/statistics.h"
 #include "base/text.h"
 
 namespace ripplekv {
@@ -111,6 +114,8 @@ Status check_sample(const Profile& profile, size_t index) {
   const auto n_layer = static_cast<size_t>(profile.model.n_layer);
   RKV_RETURN_IF_ERROR(check_rows(sample.sensitivity, static_cast<size_t>(profile.settings.n_repeat), n_layer,
                                  key + ".sensitivity", "settings.n_repeat"));
+  RKV_RETURN_IF_ERROR(check_rows(sample.local_response, static_cast<size_t>(profile.settings.n_repeat), n_layer,
+                                 key + ".local_response", "settings.n_repeat"));
   return check_rows(sample.damage, profile.settings.n_curve_point(), n_layer, key + ".damage",
                     "one per settings.curve_fractions and format");
 }
@@ -182,6 +187,7 @@ ordered_json body_of(const Profile& profile) {
                        {"n_prompt", sample.n_prompt},
                        {"n_answer", sample.n_answer},
                        {"sensitivity", sample.sensitivity},
+                       {"local_response", sample.local_response},
                        {"damage", sample.damage}});
   }
   return body;
@@ -218,6 +224,7 @@ Result<ProfileSample> read_sample(const JsonObject& object) {
   RKV_ASSIGN_OR_RETURN(sample.n_prompt, object.integer("n_prompt", 1, kInt64Max));
   RKV_ASSIGN_OR_RETURN(sample.n_answer, object.small_integer("n_answer", 1, kIntMax));
   RKV_ASSIGN_OR_RETURN(sample.sensitivity, object.number_rows("sensitivity"));
+  RKV_ASSIGN_OR_RETURN(sample.local_response, object.number_rows("local_response"));
   RKV_ASSIGN_OR_RETURN(sample.damage, object.number_rows("damage"));
   return sample;
 }
@@ -257,6 +264,16 @@ std::vector<LayerStatistic> statistics_of(const Profile& profile, Value value) {
   return statistics;
 }
 
+double mean_of_repeats(const Rows& repeats, size_t layer) {
+  RKV_CHECK(!repeats.empty());
+  double sum = 0;
+  for (const std::vector<double>& repeat : repeats) {
+    RKV_CHECK(layer < repeat.size());
+    sum += repeat[layer];
+  }
+  return sum / static_cast<double>(repeats.size());
+}
+
 }  // namespace
 
 std::vector<std::string> differences(const ProfileSettings& got, const ProfileSettings& expected) {
@@ -266,15 +283,13 @@ std::vector<std::string> differences(const ProfileSettings& got, const ProfileSe
 }
 
 std::vector<LayerStatistic> sensitivity_of(const Profile& profile) {
-  return statistics_of(profile, [](const ProfileSample& sample, size_t layer) {
-    RKV_CHECK(!sample.sensitivity.empty());
-    double sum = 0;
-    for (const std::vector<double>& repeat : sample.sensitivity) {
-      RKV_CHECK(layer < repeat.size());
-      sum += repeat[layer];
-    }
-    return sum / static_cast<double>(sample.sensitivity.size());
-  });
+  return statistics_of(
+      profile, [](const ProfileSample& sample, size_t layer) { return mean_of_repeats(sample.sensitivity, layer); });
+}
+
+std::vector<LayerStatistic> local_response_of(const Profile& profile) {
+  return statistics_of(
+      profile, [](const ProfileSample& sample, size_t layer) { return mean_of_repeats(sample.local_response, layer); });
 }
 
 std::vector<LayerStatistic> damage_of(const Profile& profile, size_t point) {
@@ -283,6 +298,57 @@ std::vector<LayerStatistic> damage_of(const Profile& profile, size_t point) {
     RKV_CHECK(point < sample.damage.size() && layer < sample.damage[point].size());
     return sample.damage[point][layer];
   });
+}
+
+std::vector<double> shrunk_means(std::span<const LayerStatistic> statistics) {
+  std::vector<double> means;
+  std::vector<double> logs;    // of those above 0
+  std::vector<double> errors;  // of the logs, squared
+  for (const LayerStatistic& of_layer : statistics) {
+    means.push_back(of_layer.mean);
+    if (of_layer.mean <= 0) continue;
+    logs.push_back(std::log(of_layer.mean));
+    errors.push_back(std::pow(of_layer.standard_error / of_layer.mean, 2));
+  }
+  if (logs.size() < 2) return means;
+  const double centre = mean_of(logs);
+  double variance = 0;
+  for (double x : logs) variance += (x - centre) * (x - centre) / static_cast<double>(logs.size() - 1);
+  const double tau2 = std::max(0.0, variance - mean_of(errors));
+  size_t next = 0;
+  for (double& mean : means) {
+    if (mean <= 0) continue;
+    const double total = tau2 + errors[next];
+    const double weight = total > 0 ? tau2 / total : 1;
+    mean = std::exp(centre + weight * (logs[next] - centre));
+    ++next;
+  }
+  return means;
+}
+
+double reliability_of(const Profile& profile) {
+  const size_t n_sample = profile.samples.size();
+  if (n_sample < 2) return 0;
+  constexpr int kSplits = 50;
+  Random random(0);
+  std::vector<size_t> order(n_sample);
+  std::iota(order.begin(), order.end(), size_t{0});
+  double sum = 0;
+  for (int split = 0; split < kSplits; ++split) {
+    for (size_t i = n_sample; i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
+    std::vector<double> halves[2];
+    for (size_t half = 0; half < 2; ++half) {
+      halves[half].assign(static_cast<size_t>(profile.model.n_layer), 0);
+      for (size_t i = half; i < n_sample; i += 2) {
+        for (size_t layer = 0; layer < halves[half].size(); ++layer) {
+          halves[half][layer] += mean_of_repeats(profile.samples[order[i]].sensitivity, layer);
+        }
+      }
+    }
+    sum += spearman(halves[0], halves[1]);
+  }
+  const double of_halves = sum / kSplits;
+  return of_halves <= 0 ? of_halves : 2 * of_halves / (1 + of_halves);
 }
 
 Result<Profile> read_profile(const std::string& path) {

@@ -5,6 +5,7 @@
 #include "profiling/profiler.h"
 
 #include <fmt/format.h>
+#include <ggml-backend.h>
 #include <ggml.h>
 
 #include <algorithm>
@@ -40,7 +41,12 @@ class SampleProfiler {
   Status prefill_full();
   Status continue_full();
   Result<double> continue_from(int il);
-  Result<double> sensitivity(int il, int repeat);
+  struct Moved {
+    double kl = 0;
+    double local = 0;
+  };
+  Result<Moved> nudged(int il, int repeat);
+  Result<double> local_change(int il);
   Result<double> damage(int il, size_t fraction, const KvFormat& format);
   void advance(int64_t layer_tokens);
 
@@ -59,6 +65,8 @@ class SampleProfiler {
   std::vector<int32_t> rows_;            // 0 .. n_fed() - 1
   std::vector<float> reference_;         // F32 [n_vocab, n_fed()]
   std::unique_ptr<TensorArena> inputs_;  // each layer's input for the answer's tokens
+  std::unique_ptr<TensorArena> output_;  // of the layer at hand, likewise
+  std::vector<float> untouched_output_;  // what it was before the nudge, F32 [n_embd, n_fed()]
   NudgeRows nudge_rows_;
   int64_t n_done_ = 0;
   int64_t n_total_ = 0;
@@ -172,6 +180,7 @@ Status SampleProfiler::continue_full() {
   const std::vector<TensorSpec> specs(static_cast<size_t>(config_.n_layer),
                                       TensorSpec{GGML_TYPE_F32, {config_.n_embd, n_fed(), 1, 1}});
   RKV_ASSIGN_OR_RETURN(inputs_, forward_.scratch(specs));
+  RKV_ASSIGN_OR_RETURN(output_, forward_.scratch(std::span(specs).first(1)));
   std::vector<ggml_tensor*> inputs;
   for (size_t il = 0; il < specs.size(); ++il) inputs.push_back(inputs_->tensor(il));
   rows_.resize(static_cast<size_t>(n_fed()));
@@ -207,17 +216,50 @@ Result<double> SampleProfiler::continue_from(int il) {
   return mean_kl(reference_, logits, config_.n_vocab);
 }
 
-Result<double> SampleProfiler::sensitivity(int il, int repeat) {
+// How far layer il alone moves what it hands on, relative to it. Rows written are forgotten.
+Result<double> SampleProfiler::local_change(int il) {
+  ForwardBatch batch;
+  batch.segments = {{&cache_, n_fed(), n_prompt()}};
+  batch.layer_begin = il;
+  batch.layer_end = il + 1;
+  batch.hidden_in = inputs_->tensor(static_cast<size_t>(il));
+  batch.hidden_out = output_->tensor(0);
+  RKV_RETURN_IF_ERROR(forward_.run(batch));
+  cache_.layer(il).truncate(cache_.layer(il).n_rows() - n_fed());
+  advance(n_fed());
+  std::vector<float> moved(static_cast<size_t>(config_.n_embd * n_fed()));
+  ggml_backend_tensor_get(output_->tensor(0), moved.data(), 0, moved.size() * sizeof(float));
+  if (untouched_output_.size() == moved.size()) {
+    double change = 0;
+    double norm = 0;
+    for (size_t i = 0; i < moved.size(); ++i) {
+      const double difference = static_cast<double>(moved[i]) - untouched_output_[i];
+      change += difference * difference;
+      norm += static_cast<double>(untouched_output_[i]) * untouched_output_[i];
+    }
+    return norm > 0 ? std::sqrt(change / norm) : 0;
+  }
+  untouched_output_ = std::move(moved);
+  return 0.0;
+}
+
+Result<SampleProfiler::Moved> SampleProfiler::nudged(int il, int repeat) {
   LayerCache& layer = cache_.layer(il);
   const std::vector<uint8_t> untouched = layer.read_v_bytes();
   std::vector<float> v = layer.read_v();
   nudge(v, config_.head_dim, layer.n_rows(), config_.n_head_kv, nudge_rows_, settings_.eps,
         seed_from(settings_.seed, il, repeat),
         settings_.direction == "head" ? NudgeDirection::kHead : NudgeDirection::kRow);
+  if (repeat == 0) {  // what the layer hands on untouched, computed alike
+    untouched_output_.clear();
+    RKV_RETURN_IF_ERROR(local_change(il).status());
+  }
   layer.write_v(v);
-  Result<double> kl = continue_from(il);
-  if (kl.ok()) layer.write_v_bytes(untouched);
-  return kl;
+  Moved moved;
+  RKV_ASSIGN_OR_RETURN(moved.local, local_change(il));
+  RKV_ASSIGN_OR_RETURN(moved.kl, continue_from(il));
+  layer.write_v_bytes(untouched);
+  return moved;
 }
 
 Result<double> SampleProfiler::damage(int il, size_t fraction, const KvFormat& format) {
@@ -239,9 +281,14 @@ Result<ProfileSample> SampleProfiler::run() {
   const size_t n_fraction = settings_.curve_fractions.size();
   const auto n_pass = settings_.n_repeat + static_cast<int64_t>(settings_.n_curve_point());
   int64_t n_changed = 0;  // layers run again for one change of every layer that is measured
-  for (int il = 0; il < config_.n_layer; ++il) n_changed += config_.window_of(il) > 0 ? 0 : n_layer - il;
+  int64_t n_measured = 0;
+  for (int il = 0; il < config_.n_layer; ++il) {
+    if (config_.window_of(il) > 0) continue;
+    n_changed += n_layer - il;
+    ++n_measured;
+  }
   n_total_ = n_layer * n_prompt() + (sample_.answer.empty() ? n_layer * (n_answer - 1) : 0) + n_layer * (n_answer - 1) +
-             n_pass * n_changed * (n_answer - 1);
+             n_pass * n_changed * (n_answer - 1) + (settings_.n_repeat + 1) * n_measured * (n_answer - 1);
   RKV_RETURN_IF_ERROR(prefill_full());
   RKV_RETURN_IF_ERROR(continue_full());
 
@@ -251,12 +298,14 @@ Result<ProfileSample> SampleProfiler::run() {
   result.n_prompt = n_prompt();
   result.n_answer = static_cast<int>(n_fed());
   result.sensitivity.assign(static_cast<size_t>(settings_.n_repeat), {});
+  result.local_response.assign(static_cast<size_t>(settings_.n_repeat), {});
   result.damage.assign(settings_.n_curve_point(), {});
   for (int il = 0; il < config_.n_layer; ++il) {
     const bool slides = config_.window_of(il) > 0;  // outside every budget: not measured
     for (int repeat = 0; repeat < settings_.n_repeat; ++repeat) {
-      RKV_ASSIGN_OR_RETURN(const double kl, slides ? Result<double>(0.0) : sensitivity(il, repeat));
-      result.sensitivity[static_cast<size_t>(repeat)].push_back(kl);
+      RKV_ASSIGN_OR_RETURN(const Moved moved, slides ? Result<Moved>(Moved{}) : nudged(il, repeat));
+      result.sensitivity[static_cast<size_t>(repeat)].push_back(moved.kl);
+      result.local_response[static_cast<size_t>(repeat)].push_back(moved.local);
     }
     for (size_t point = 0; point < settings_.n_curve_point(); ++point) {
       RKV_ASSIGN_OR_RETURN(const double kl,

@@ -62,6 +62,7 @@ class TinyEngineTest : public ::testing::Test {
     sample.n_prompt = 10;
     sample.n_answer = 4;
     sample.sensitivity = {{0.1, 0.9, 0.0, 0.4}};
+    sample.local_response = {{0.2, 0.1, 0.4, 0.3}};
     profile.settings.n_repeat = 1;
     profile.samples = {sample};
     profile.n_sample_planned = 1;

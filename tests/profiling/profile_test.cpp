@@ -34,8 +34,9 @@ Profile example() {
   profile.settings.selector_options.n_sink = 3;
   profile.settings.kv_format = {KvType::kQ8_0, KvType::kQ4_0};
   profile.settings.calibration = "builtin";
-  profile.samples = {{"one", kHash, 100, 32, {{1, 0.5}, {3, 1.5}}, {{0.4, 0.3}, {0.2, 0.1}, {0, 0}}},
-                     {"two", kHash, 2048, 7, {{0, 2.0625}, {1, 4}}, {{0.8, 0.1}, {0.7, 0.6}, {0, 0}}}};
+  profile.samples = {
+      {"one", kHash, 100, 32, {{1, 0.5}, {3, 1.5}}, {{0.1, 0.2}, {0.3, 0.45}}, {{0.4, 0.3}, {0.2, 0.1}, {0, 0}}},
+      {"two", kHash, 2048, 7, {{0, 2.0625}, {1, 4}}, {{0.5, 0.25}, {0, 1}}, {{0.8, 0.1}, {0.7, 0.6}, {0, 0}}}};
   profile.n_sample_planned = 2;
   profile.seconds = 12.25;
   profile.n_forward_tokens = int64_t{1} << 40;
@@ -58,6 +59,7 @@ void expect_equal(const Profile& a, const Profile& b) {
     EXPECT_EQ(a.samples[i].n_prompt, b.samples[i].n_prompt);
     EXPECT_EQ(a.samples[i].n_answer, b.samples[i].n_answer);
     EXPECT_EQ(a.samples[i].sensitivity, b.samples[i].sensitivity);  // exactly
+    EXPECT_EQ(a.samples[i].local_response, b.samples[i].local_response);
     EXPECT_EQ(a.samples[i].damage, b.samples[i].damage);
   }
 }
@@ -107,13 +109,17 @@ TEST_F(ProfileTest, RandomProfilesRoundTripExactly) {
     profile.settings.n_repeat = static_cast<int>(1 + random.below(3));
     profile.samples.clear();
     for (uint64_t i = 0; i < 1 + random.below(6); ++i) {
-      ProfileSample sample{"s" + std::to_string(i), kHash, 1 + static_cast<int64_t>(random.below(9999)), 32, {}, {}};
+      ProfileSample sample{
+          "s" + std::to_string(i), kHash, 1 + static_cast<int64_t>(random.below(9999)), 32, {}, {}, {}};
       const auto row = [&] {
         std::vector<double> values(n_layer);
         for (double& value : values) value = std::exp(20 * random.gaussian());
         return values;
       };
-      for (int k = 0; k < profile.settings.n_repeat; ++k) sample.sensitivity.push_back(row());
+      for (int k = 0; k < profile.settings.n_repeat; ++k) {
+        sample.sensitivity.push_back(row());
+        sample.local_response.push_back(row());
+      }
       for (size_t k = 0; k < profile.settings.curve_fractions.size(); ++k) sample.damage.push_back(row());
       profile.samples.push_back(sample);
     }
@@ -258,6 +264,42 @@ TEST_F(ProfileTest, WhatCannotBeWrittenIsKnownBefore) {
   EXPECT_EQ(check_write_profile(profile, path_).message(), write_profile(profile, path_).message());
 }
 
+TEST(ProfileStatistics, ShrinkingFollowsTheNoise) {
+  // Without noise nothing moves.
+  EXPECT_EQ(shrunk_means(std::vector<LayerStatistic>{{1, 0}, {4, 0}, {0, 0}}), (std::vector<double>{1, 4, 0}));
+  // Spread that the noise explains is none: all get the geometric mean.
+  for (double mean : shrunk_means(std::vector<LayerStatistic>{{1, 5}, {4, 20}, {2, 10}})) EXPECT_NEAR(mean, 2, 1e-9);
+  // In between: order kept, towards the middle, noisy layers further.
+  const auto some = shrunk_means(std::vector<LayerStatistic>{{1, 0.1}, {100, 50}, {10, 1}});
+  EXPECT_GT(some[0], 1);
+  EXPECT_LT(some[0], 1.1);
+  EXPECT_LT(some[1], 95);
+  EXPECT_GT(some[1], some[2]);
+  EXPECT_NEAR(some[2], 10, 1e-9) << "the middle stays";
+}
+
+TEST(ProfileStatistics, ReliabilityIsHighForAlikeSamplesAndLowForNoise) {
+  Random random(6);
+  Profile alike = example();
+  alike.model.n_layer = 30;
+  Profile noise = alike;
+  for (Profile* profile : {&alike, &noise}) profile->samples.clear();
+  for (int i = 0; i < 8; ++i) {
+    ProfileSample sample{"s" + std::to_string(i), kHash, 100, 32, {{}}, {{}}, {}};
+    ProfileSample other = sample;
+    for (int layer = 0; layer < 30; ++layer) {
+      sample.sensitivity[0].push_back(std::exp(0.2 * layer + 0.1 * random.gaussian()));
+      other.sensitivity[0].push_back(std::exp(random.gaussian()));
+    }
+    alike.samples.push_back(sample);
+    noise.samples.push_back(other);
+  }
+  EXPECT_GT(reliability_of(alike), 0.98);
+  EXPECT_LT(std::abs(reliability_of(noise)), 0.5);
+  alike.samples.resize(1);
+  EXPECT_EQ(reliability_of(alike), 0);
+}
+
 TEST_F(ProfileTest, CurvesInSeveralFormats) {
   Profile profile = example();
   profile.settings.curve_formats = {{KvType::kF16, KvType::kF16}, {KvType::kQ8_0, KvType::kQ4_0}};
@@ -356,7 +398,7 @@ TEST(ProfileStatistics, StandardErrorIsThatOfTheMean) {
 
 TEST(ProfileStatisticsDeathTest, NeedASampleAndAFraction) {
   Profile profile = example();
-  EXPECT_DEATH((void)damage_of(profile, 3), "fraction_index");
+  EXPECT_DEATH((void)damage_of(profile, 3), "n_curve_point");
   profile.samples.clear();
   EXPECT_DEATH((void)sensitivity_of(profile), "samples.empty");
 }
