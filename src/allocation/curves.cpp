@@ -118,18 +118,37 @@ Status check(const DamageCurves& curves, double kept_fraction) {
   return ok_status();
 }
 
-}  // namespace
-
-Result<AllocationWeights> curves_weights(const DamageCurves& curves, double kept_fraction) {
-  RKV_RETURN_IF_ERROR(check(curves, kept_fraction));
-  const size_t n_layer = curves.damage[0].size();
+// Of every layer.
+std::vector<std::vector<double>> hulls_of(const DamageCurves& curves) {
   std::vector<std::vector<double>> hulls;
-  for (size_t layer = 0; layer < n_layer; ++layer) {
+  for (size_t layer = 0; layer < curves.damage[0].size(); ++layer) {
     std::vector<double> damage;
     for (const auto& at_fraction : curves.damage) damage.push_back(at_fraction[layer]);
     hulls.push_back(lower_hull(on_grid(curves.kept, std::move(damage))));
   }
+  return hulls;
+}
 
+}  // namespace
+
+Result<double> predicted_damage(const DamageCurves& curves, std::span<const double> kept) {
+  RKV_RETURN_IF_ERROR(check(curves, /*kept_fraction=*/1));
+  const std::vector<std::vector<double>> hulls = hulls_of(curves);
+  RKV_CHECK(kept.size() == hulls.size());
+  double sum = 0;
+  for (size_t layer = 0; layer < hulls.size(); ++layer) {
+    const double step = std::clamp(kept[layer] * kSteps, 1.0, static_cast<double>(kSteps)) - 1;
+    const auto below = static_cast<size_t>(step);
+    const size_t above = std::min<size_t>(below + 1, kSteps - 1);
+    sum += std::lerp(hulls[layer][below], hulls[layer][above], step - std::floor(step));
+  }
+  return sum;
+}
+
+Result<AllocationWeights> curves_weights(const DamageCurves& curves, double kept_fraction) {
+  RKV_RETURN_IF_ERROR(check(curves, kept_fraction));
+  const std::vector<std::vector<double>> hulls = hulls_of(curves);
+  const size_t n_layer = hulls.size();
   // One grid step at a time to the layer where it saves most; ties go to the lower layer.
   struct Gain {
     double saved;

@@ -44,6 +44,48 @@ Result<std::vector<KvFormat>> parse_formats(std::string_view text) {
   return formats;
 }
 
+// How samples are cut and continued, as `profile` and `validate` have it.
+void add_sample_args(OptionTable& table, ProfileSettings& settings, int& n_sample) {
+  add_size(table, {.names = "--limit", .value = "N", .help = "Most samples taken"}, n_sample, {.min = 1});
+  add_size(table, {.names = "--max-tokens", .value = "N", .help = "Longer prompts are cut in the middle to this"},
+           settings.max_tokens, {.min = 1, .max = kTokensMax});
+  add_size(table,
+           {.names = "--answer-tokens",
+            .value = "N",
+            .help = "Tokens of the continuation; the change is averaged over all but the first"},
+           settings.n_answer, {.min = 2});
+}
+
+void add_nudge_args(OptionTable& table, ProfileSettings& settings) {
+  add_real(table, {.names = "--eps", .value = "E", .help = "Size of a nudge, relative to the norm of its row"},
+           settings.eps, {.min = 0, .min_excluded = true});
+  add_whole(table, {.names = "--repeats", .value = "N", .help = "Noise draws per sample and layer"}, settings.n_repeat,
+            {.min = 1, .max = kRepeatsMax});
+  add_whole(table, {.names = "-s,--seed", .value = "N", .help = "Seed of samples and noise"}, settings.seed,
+            {.min = 0});
+}
+
+void add_choice_args(OptionTable& table, ChoiceArgs& choice) {
+  table.begin_group("Samples the choice is made on");
+  add_path(table,
+           {.names = "--calibration",
+            .value = "FILE|DIR",
+            .help = "Samples to measure on: text, or JSON lines (docs/profile.md)",
+            .default_text = "a built-in generator of long documents"},
+           choice.calibration);
+  add_size(table, {.names = "--limit", .value = "N", .help = "Most samples taken"}, choice.n_sample, {.min = 1});
+  add_size(table, {.names = "--max-tokens", .value = "N", .help = "Longer prompts are cut in the middle to this"},
+           choice.max_tokens, {.min = 1, .max = kTokensMax});
+  add_size(table,
+           {.names = "--answer-tokens",
+            .value = "N",
+            .help = "Tokens of the full cache's own answer over which the KL to it is averaged"},
+           choice.n_answer, {.min = 2, .max = 4096});
+  add_whole(table,
+            {.names = "-s,--seed", .value = "N", .help = "Seed of the built-in samples; not the one profiled with"},
+            choice.seed, {.min = 0});
+}
+
 void add_measuring_args(OptionTable& table, ProfileArgs& args) {
   ProfileSettings& settings = args.settings;
   table.begin_group("Calibration");
@@ -53,18 +95,10 @@ void add_measuring_args(OptionTable& table, ProfileArgs& args) {
             .help = "Samples to measure on: text, or JSON lines (docs/profile.md)",
             .default_text = "a built-in generator of long documents"},
            args.calibration);
-  add_size(table, {.names = "--limit", .value = "N", .help = "Most samples taken"}, args.n_sample, {.min = 1});
-  add_size(table, {.names = "--max-tokens", .value = "N", .help = "Longer prompts are cut in the middle to this"},
-           settings.max_tokens, {.min = 1, .max = kTokensMax});
-  add_size(table,
-           {.names = "--answer-tokens",
-            .value = "N",
-            .help = "Tokens of the continuation; the change is averaged over all but the first"},
-           settings.n_answer, {.min = 2});
+  add_sample_args(table, settings, args.n_sample);
 
   table.begin_group("Measuring");
-  add_real(table, {.names = "--eps", .value = "E", .help = "Size of a nudge, relative to the norm of its row"},
-           settings.eps, {.min = 0, .min_excluded = true});
+  add_nudge_args(table, settings);
   add_name(table,
            {.names = "--rows",
             .value = "all|evictable",
@@ -75,10 +109,6 @@ void add_measuring_args(OptionTable& table, ProfileArgs& args) {
             .value = "row|head",
             .help = "Nudge every row in a direction of its own, or all rows of a head in one"},
            settings.direction, {"row", "head"});
-  add_whole(table, {.names = "--repeats", .value = "N", .help = "Noise draws per sample and layer"}, settings.n_repeat,
-            {.min = 1, .max = kRepeatsMax});
-  add_whole(table, {.names = "-s,--seed", .value = "N", .help = "Seed of samples and noise"}, settings.seed,
-            {.min = 0});
   add_parsed(table,
              {.names = "--curves",
               .value = "LIST",
@@ -124,12 +154,76 @@ void add_args(OptionTable& table, ProfileArgs& args) {
   });
 }
 
+void add_args(OptionTable& table, ValidateArgs& args) {
+  add_model_args(table, args.model, /*may_be_auto=*/true);
+  table.begin_group("Samples");
+  add_path(table,
+           {.names = "--data",
+            .value = "FILE|DIR",
+            .help = "Samples that no profile was made from: text, or JSON lines (docs/profile.md)",
+            .required = true},
+           args.data);
+  add_sample_args(table, args.settings, args.n_sample);
+  table.begin_group("Measuring");
+  add_nudge_args(table, args.settings);
+  add_parsed(table,
+             {.names = "--kept",
+              .value = "LIST",
+              .help = "Fractions each layer alone is compressed to",
+              .default_text = "10%,20%,40%"},
+             args.settings.curve_fractions, parse_curves);
+  add_path(table,
+           {.names = "--profile",
+            .value = "FILE",
+            .help = "A profile whose sensitivities are compared, too",
+            .default_text = "none"},
+           args.profile_file);
+  add_selector_args(table, args.selector);
+  add_kv_type_args(table, args.type, "f16");
+  table.begin_group("Output");
+  add_path(table,
+           {.names = "-o,--output,--json",
+            .value = "FILE",
+            .help = "The correlations and the damage of each layer, as JSON",
+            .required = true},
+           args.output_file);
+  table.add_flag("--fresh", "Start over in place of going on with what an interrupted run left",
+                 [&args] { args.fresh = true; });
+  add_common_args(table, args.output);
+  table.add_rule([&args] {
+    args.settings.selector = args.selector.name;
+    args.settings.selector_options = args.selector.options;
+    args.settings.kv_format = args.type.format();
+    return ok_status();
+  });
+}
+
 void add_args(OptionTable& table, AllocateArgs& args) {
   add_model_path(table, args.model);
   add_ctx_size(table, args.n_ctx);
   table.begin_group("Budget");
-  add_parsed(table, {.names = "--kv-budget", .value = "BUDGET", .help = std::string(kBudgetHelp), .required = true},
-             args.budget, parse_kv_budget);
+  add_parsed(table, {.names = "--kv-budget", .value = "BUDGET", .help = std::string(kBudgetHelp)}, args.budget,
+             parse_kv_budget);
+  add_real(table,
+           {.names = "--target-kl",
+            .value = "NATS",
+            .help = "In place of a budget: the smallest one whose mean KL to the full cache, measured on the samples "
+                    "below, is at most this",
+            .default_text = "none"},
+           args.target_kl, {.min = 0, .min_excluded = true});
+  add_parsed(table,
+             {.names = "--target-top1",
+              .value = "FRACTION",
+              .help = "Likewise: where the likeliest token agrees with the full cache's in at least this share, as in "
+                      "95%",
+              .default_text = "none"},
+             args.target_top1, [](std::string_view text) -> Result<double> {
+               RKV_ASSIGN_OR_RETURN(const std::vector<double> fractions, parse_fraction_list(text));
+               return fractions[0];
+             });
+  table.add_flag("--audit", "Measure the plan on the samples below, beside the damage that its curves foretell",
+                 [&args] { args.audit = true; });
+  add_choice_args(table, args.choice);
   add_allocator_args(table, args.allocator, args.selector, false);
   add_selector_args(table, args.selector);
   add_kv_type_args(table, args.type, "f16");
@@ -138,6 +232,36 @@ void add_args(OptionTable& table, AllocateArgs& args) {
   add_size(table, {.names = "--tokens", .value = "N", .help = "Show the rows for a prompt of N tokens"}, args.n_prompt,
            {.min = 1, .max = kTokensMax});
   add_json(table, args.output, "Print JSON in place of the table");
+  add_common_args(table, args.output);
+  table.add_rule([&args]() -> Status {
+    const bool has_target = args.target_kl > 0 || args.target_top1 > 0;
+    if (args.budget && has_target) {
+      return invalid_argument("--kv-budget: got a target as well, which chooses the budget, expected one or the other");
+    }
+    if (!args.budget && !has_target) {
+      return invalid_argument("--kv-budget: is missing, expected it, --target-kl or --target-top1");
+    }
+    return ok_status();
+  });
+}
+
+void add_args(OptionTable& table, TuneArgs& args) {
+  add_model_args(table, args.model, /*may_be_auto=*/true);
+  table.begin_group("Budget");
+  add_parsed(table, {.names = "--kv-budget", .value = "BUDGET", .help = std::string(kBudgetHelp), .required = true},
+             args.budget, parse_kv_budget);
+  add_path(table,
+           {.names = "--profile",
+            .value = "FILE",
+            .help = "The model's profile; allocations by damage are tried if it has curves",
+            .default_text = "the one in the cache folder"},
+           args.profile_file);
+  add_selector_args(table, args.selector);
+  add_kv_type_args(table, args.type, "f16");
+  add_choice_args(table, args.choice);
+  table.begin_group("Output");
+  add_output_file(table, args.output_file, "The best one's budgets file, for `run --budget`", "none is written");
+  add_json(table, args.output, "Print what was tried as JSON in place of the table");
   add_common_args(table, args.output);
 }
 

@@ -118,18 +118,67 @@ struct ProfileArgs {
   OutputArgs output;
 };
 
+struct ValidateArgs {
+  static constexpr std::string_view kName = "validate";
+  static constexpr std::string_view kSummary =
+      "Check how well nudges foretell the damage of really compressing each layer alone";
+  static constexpr std::string_view kExample = "-m model.gguf --data samples.jsonl --json validation.json";
+  ValidateArgs() {
+    model.weights = kWeightsAuto;
+    settings.curve_fractions = {0.1, 0.2, 0.4};
+  }
+  ModelArgs model;
+  SelectorArgs selector;
+  KvTypeArgs type;
+  ProfileSettings settings;  // as in ProfileArgs; rows and direction are the command's
+  std::string data;
+  std::string profile_file;  // empty: none is compared
+  int n_sample = 8;
+  std::string output_file;
+  bool fresh = false;
+  OutputArgs output;
+};
+
+// Samples that a choice is made on: others than those profiled, and than those a result is reported on.
+struct ChoiceArgs {
+  std::string calibration;  // file or folder; empty: the built-in generator
+  int n_sample = 8;
+  uint64_t seed = 1000;  // of the generator; `profile` takes 0
+  int64_t max_tokens = 2048;
+  int n_answer = 32;
+};
+
 struct AllocateArgs {
   static constexpr std::string_view kName = "allocate";
   static constexpr std::string_view kSummary = "Turn a profile and a global budget into rows per layer";
   static constexpr std::string_view kExample = "--profile profile.json --kv-budget 10% -o budgets.json";
   AllocateArgs() { allocator.name = "ripple"; }
-  std::string model;  // empty: the profile's, or the default model
-  int64_t n_ctx = 0;  // 0: the model's trained context
-  KvBudget budget;
+  std::string model;               // empty: the profile's, or the default model
+  int64_t n_ctx = 0;               // 0: the model's trained context
+  std::optional<KvBudget> budget;  // or a target
+  double target_kl = 0;            // nats; 0: not asked for
+  double target_top1 = 0;          // fraction; 0: not asked for
+  bool audit = false;
+  ChoiceArgs choice;  // of a target or an audit
   AllocatorArgs allocator;
   SelectorArgs selector;
   KvTypeArgs type;
   int64_t n_prompt = 2048;  // rows are shown for a prompt of this length
+  std::string output_file;  // empty: nothing is written
+  OutputArgs output;
+};
+
+struct TuneArgs {
+  static constexpr std::string_view kName = "tune";
+  static constexpr std::string_view kSummary = "Choose an allocation for a budget by measuring on calibration samples";
+  static constexpr std::string_view kExample = "-m model.gguf --kv-budget 10% -o budgets.json";
+  TuneArgs() { model.weights = kWeightsAuto; }
+  ModelArgs model;
+  KvBudget budget;
+  std::string profile_file;  // empty: looked up by the model's fingerprint
+  ChoiceArgs choice;
+  SelectorArgs selector;
+  KvTypeArgs type;
   std::string output_file;  // empty: nothing is written
   OutputArgs output;
 };
@@ -219,7 +268,9 @@ struct ScoreArgs {
 // Registers the command's options and rules on a table; `args` must outlive it.
 void add_args(OptionTable& table, InspectArgs& args);
 void add_args(OptionTable& table, ProfileArgs& args);
+void add_args(OptionTable& table, ValidateArgs& args);
 void add_args(OptionTable& table, AllocateArgs& args);
+void add_args(OptionTable& table, TuneArgs& args);
 void add_args(OptionTable& table, RunArgs& args);
 void add_args(OptionTable& table, TraceArgs& args);
 void add_args(OptionTable& table, EvalArgs& args);

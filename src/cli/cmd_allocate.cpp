@@ -7,10 +7,13 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/progress.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/interrupt.h"
 #include "cli/places.h"
 #include "cli/setup.h"
+#include "eval/calibrated.h"
 
 namespace ripplekv {
 namespace {
@@ -22,14 +25,26 @@ struct Subject {
   std::optional<Profile> profile;
 };
 
+bool has_target(const AllocateArgs& args) { return args.target_kl > 0 || args.target_top1 > 0; }
+bool measures(const AllocateArgs& args) { return args.audit || has_target(args); }
+
 Result<Subject> find_subject(const AllocateArgs& args) {
   Subject subject;
   const bool needs_profile = args.allocator.name == "ripple" || args.allocator.name == "curves";
   const bool needs_model = !args.model.empty() || args.n_ctx > 0 || args.allocator.profile_file.empty() ||
-                           !needs_profile || args.budget.kind == KvBudget::Kind::kBytes;
+                           !needs_profile || measures(args) || args.budget->kind == KvBudget::Kind::kBytes;
   if (needs_model) {
     RKV_ASSIGN_OR_RETURN(const std::string path, model_path_or_default(args.model));
-    RKV_ASSIGN_OR_RETURN(subject.model, Model::load(path, {.n_ctx = args.n_ctx}));
+    if (measures(args)) {
+      ModelArgs model_args;
+      model_args.path = path;
+      model_args.n_ctx = args.n_ctx;
+      model_args.weights = kWeightsAuto;
+      RKV_RETURN_IF_ERROR(choose_weights(model_args));
+      RKV_ASSIGN_OR_RETURN(subject.model, load_model(model_args));
+    } else {
+      RKV_ASSIGN_OR_RETURN(subject.model, Model::load(path, {.n_ctx = args.n_ctx}));
+    }
     subject.id = subject.model->id();
     if (needs_profile) {
       RKV_ASSIGN_OR_RETURN(subject.profile, find_profile(args.allocator.profile_file, subject.id));
@@ -41,14 +56,90 @@ Result<Subject> find_subject(const AllocateArgs& args) {
   return subject;
 }
 
+// The policy at several kept fractions on the samples of a choice. Fractions too small for the selector are left out.
+Result<std::vector<ResultLine>> measure(const AllocateArgs& args, const Subject& subject, const Policy& policy,
+                                        const std::vector<double>& fractions) {
+  RKV_ASSIGN_OR_RETURN(const auto samples,
+                       calibration_samples(*subject.model, args.choice.calibration, args.choice.n_sample,
+                                           args.choice.seed, args.choice.max_tokens));
+  RKV_ASSIGN_OR_RETURN(const auto engine, make_engine(subject.model, ModelArgs()));
+  engine->set_cancel(interrupt_flag());
+  RunnerOptions options;
+  options.policies = {{policy.allocator, policy, subject.profile ? &*subject.profile : nullptr}};
+  options.n_answer = args.choice.n_answer;
+  options.full_format = prefill_format(policy.kv_format);
+  for (double kept : fractions) {
+    const auto fits = [&](const ProfilerSample& sample) {
+      Policy at = policy;
+      at.budget = {KvBudget::Kind::kFraction, kept};
+      const auto budgets = make_budgets(subject.id, at, options.policies[0].profile);
+      return !budgets.ok() ||
+             plan_cache(*budgets, subject.model->config(), static_cast<int64_t>(sample.ids.size())).ok();
+    };
+    if (fractions.size() == 1 || std::all_of(samples.begin(), samples.end(), fits)) options.kept.push_back(kept);
+  }
+  Progress progress("measuring", static_cast<int64_t>(samples.size()) * 1000);
+  auto lines = measure_on(*engine, samples, options, [&](int64_t done, int64_t) { progress.update(done); });
+  progress.finish();
+  return lines;
+}
+
+// What was measured of the chosen budget, for people and for the JSON.
+struct Measured {
+  double kl = 0;
+  double top1 = 0;
+  int n_sample = 0;
+  std::optional<double> predicted;  // of a profile with curves
+};
+
+Result<Measured> audit(const std::vector<ResultLine>& lines, double kept, const Subject& subject, const Policy& policy,
+                       const Budgets& budgets) {
+  Measured measured;
+  int64_t n_prompt = 0;
+  for (const ResultLine& line : lines) {
+    if (line.kept != kept) continue;
+    measured.kl += line.kl;
+    measured.top1 += line.top1;
+    n_prompt = std::max(n_prompt, line.n_prompt);
+    ++measured.n_sample;
+  }
+  measured.kl /= measured.n_sample;
+  measured.top1 /= measured.n_sample;
+  if (!subject.profile || subject.profile->settings.curve_fractions.empty()) return measured;
+  RKV_ASSIGN_OR_RETURN(const CachePlan plan, plan_cache(budgets, subject.model->config(), n_prompt));
+  std::vector<double> fractions;
+  for (int il : subject.id.compressible_layers()) {
+    fractions.push_back(static_cast<double>(plan.rows[static_cast<size_t>(il)]) / static_cast<double>(n_prompt));
+  }
+  RKV_ASSIGN_OR_RETURN(measured.predicted, predicted_damage(curves_of(*subject.profile, policy.kv_format), fractions));
+  return measured;
+}
+
 }  // namespace
 
 Status cmd_allocate(const AllocateArgs& args) {
-  RKV_ASSIGN_OR_RETURN(const Policy policy, make_policy(args.budget, args.allocator, args.selector, args.type));
+  const KvBudget all = {KvBudget::Kind::kFraction, 1};
+  RKV_ASSIGN_OR_RETURN(Policy policy, make_policy(args.budget.value_or(all), args.allocator, args.selector, args.type));
+  if (args.audit && policy.budget.kind != KvBudget::Kind::kFraction) {
+    return invalid_argument(
+        fmt::format("--audit: got a budget of {}, expected a fraction such as 10%", policy.budget.to_string()));
+  }
   RKV_ASSIGN_OR_RETURN(const Subject subject, find_subject(args));
+  std::vector<ResultLine> lines;
+  if (measures(args)) {
+    const std::vector<double> fractions = has_target(args) ? target_ladder() : std::vector<double>{policy.budget.value};
+    RKV_ASSIGN_OR_RETURN(lines, measure(args, subject, policy, fractions));
+  }
+  if (has_target(args)) {
+    RKV_ASSIGN_OR_RETURN(policy.budget.value, smallest_kept(lines, {args.target_kl, args.target_top1}));
+  }
   RKV_ASSIGN_OR_RETURN(const Budgets budgets,
                        make_budgets(subject.id, policy, subject.profile ? &*subject.profile : nullptr,
                                     {.layer = subject.model ? subject.model->config().layer_shape() : LayerShape{}}));
+  std::optional<Measured> measured;
+  if (measures(args)) {
+    RKV_ASSIGN_OR_RETURN(measured, audit(lines, policy.budget.value, subject, policy, budgets));
+  }
   std::vector<int64_t> rows;
   if (subject.model) {
     RKV_ASSIGN_OR_RETURN(const CachePlan plan, plan_cache(budgets, subject.model->config(), args.n_prompt));
@@ -66,13 +157,17 @@ Status cmd_allocate(const AllocateArgs& args) {
   const double kept =
       static_cast<double>(total) / static_cast<double>(args.n_prompt * static_cast<int64_t>(sharing.size()));
   if (args.output.json) {
-    const nlohmann::ordered_json json = {{"allocator", budgets.allocator},
-                                         {"kv_budget", budgets.budget.to_string()},
-                                         {"tokens", args.n_prompt},
-                                         {"rows", rows},
-                                         {"total_rows", total},
-                                         {"kept_fraction", kept},
-                                         {"output", args.output_file}};
+    nlohmann::ordered_json json = {{"allocator", budgets.allocator},
+                                   {"kv_budget", budgets.budget.to_string()},
+                                   {"tokens", args.n_prompt},
+                                   {"rows", rows},
+                                   {"total_rows", total},
+                                   {"kept_fraction", kept},
+                                   {"output", args.output_file}};
+    if (measured) {
+      json["measured"] = {{"samples", measured->n_sample}, {"kl", measured->kl}, {"top1", measured->top1}};
+      if (measured->predicted) json["measured"]["predicted_kl"] = *measured->predicted;
+    }
     fmt::print("{}\n", json_text(json));
     return ok_status();
   }
@@ -87,6 +182,14 @@ Status cmd_allocate(const AllocateArgs& args) {
   }
   fmt::print("{:>5}  {:>8}  {:>6.1f}%  of a prompt of {} tokens, {} with budget {}\n", "all", total, 100.0 * kept,
              args.n_prompt, budgets.allocator, budgets.budget.to_string());
+  if (measured) {
+    fmt::print("measured on {} samples: mean KL {:.4g}, the likeliest token agrees in {:.1f}%\n", measured->n_sample,
+               measured->kl, 100 * measured->top1);
+    if (measured->predicted) {
+      fmt::print("the layers' damages add up to {:.4g}: {:+.4g} is what they do to each other\n", *measured->predicted,
+                 measured->kl - *measured->predicted);
+    }
+  }
   if (!args.output_file.empty()) fmt::print("written to {}\n", args.output_file);
   return ok_status();
 }

@@ -14,7 +14,9 @@ namespace ripplekv {
 
 Status cmd_inspect(const InspectArgs& args);
 Status cmd_profile(const ProfileArgs& args);
+Status cmd_validate(const ValidateArgs& args);
 Status cmd_allocate(const AllocateArgs& args);
+Status cmd_tune(const TuneArgs& args);
 Status cmd_run(const RunArgs& args);
 Status cmd_trace(const TraceArgs& args);
 Status cmd_eval(const EvalArgs& args);
@@ -23,7 +25,8 @@ Status cmd_score(const ScoreArgs& args);
 
 inline constexpr std::array kCommands = {
     make_command<InspectArgs, cmd_inspect>(),   make_command<ProfileArgs, cmd_profile>(),
-    make_command<AllocateArgs, cmd_allocate>(), make_command<RunArgs, cmd_run>(),
+    make_command<ValidateArgs, cmd_validate>(), make_command<AllocateArgs, cmd_allocate>(),
+    make_command<TuneArgs, cmd_tune>(),         make_command<RunArgs, cmd_run>(),
     make_command<TraceArgs, cmd_trace>(),       make_command<EvalArgs, cmd_eval>(),
     make_command<ScoreArgs, cmd_score>(),       make_command<ModelsArgs, cmd_models>(),
 };

@@ -153,6 +153,38 @@ Result<std::string> read_text(const std::string& path) {
   return text;
 }
 
+Status choose_weights(ModelArgs& args) {
+  if (args.weights != kWeightsAuto) return ok_status();
+  RKV_ASSIGN_OR_RETURN(const std::string path, model_path_or_default(args.path));
+  RKV_ASSIGN_OR_RETURN(const auto file, GgufFile::open(path));
+  args.weights = file->f32_bytes() < available_memory() / 2 ? "f32" : "native";
+  if (args.weights == "native") {
+    print_to_stderr(
+        fmt::format("note: f32 weights would take {}; with native ones small differences are measured with "
+                    "a floor of noise",
+                    human_bytes(file->f32_bytes())));
+  }
+  return ok_status();
+}
+
+Result<std::vector<ProfilerSample>> calibration_samples(const Model& model, const std::string& calibration,
+                                                        int n_sample, uint64_t seed, int64_t max_tokens) {
+  std::vector<CalibrationSample> texts;
+  if (calibration.empty()) {
+    texts = builtin_calibration(n_sample, seed, max_tokens);
+  } else {
+    RKV_ASSIGN_OR_RETURN(texts, read_calibration(calibration, n_sample));
+  }
+  auto chat = model_chat_template(model);
+  if (!chat.ok() && chat.status().code() != StatusCode::kNotFound) return chat.status();
+  std::vector<ProfilerSample> samples;
+  for (const CalibrationSample& text : texts) {
+    RKV_ASSIGN_OR_RETURN(ProfilerSample sample, tokenize_sample(model, chat.ok() ? &*chat : nullptr, text, max_tokens));
+    samples.push_back(std::move(sample));
+  }
+  return samples;
+}
+
 Result<Profiled> profile_with_progress(ModelArgs model_args, ProfileSettings settings, const std::string& calibration,
                                        int n_sample, const std::string& path, bool fresh) {
   RKV_ASSIGN_OR_RETURN(const std::string model_path, model_path_or_default(model_args.path));
@@ -160,19 +192,12 @@ Result<Profiled> profile_with_progress(ModelArgs model_args, ProfileSettings set
   Profiled result;
   result.path = path.empty() ? profile_path(file->fingerprint()) : path;
   RKV_RETURN_IF_ERROR(prepare_output(result.path));
-  if (model_args.weights == kWeightsAuto) {
-    const bool fits = file->f32_bytes() < available_memory() / 2;
-    model_args.weights = fits ? "f32" : "native";
+  if (model_args.weights == kWeightsAuto && !fresh) {
     // An unfinished profile goes on as it began, however much memory is free today.
-    const auto begun = fresh ? Result<Profile>(not_found("")) : read_profile(result.path);
+    const auto begun = read_profile(result.path);
     if (begun.ok()) model_args.weights = begun->settings.weights;
-    if (model_args.weights == "native") {
-      print_to_stderr(
-          fmt::format("note: f32 weights would take {}; with native ones tolerant layers are measured with a "
-                      "floor of noise",
-                      human_bytes(file->f32_bytes())));
-    }
   }
+  RKV_RETURN_IF_ERROR(choose_weights(model_args));
   RKV_ASSIGN_OR_RETURN(const auto model_loaded, load_model(model_args));
   RKV_ASSIGN_OR_RETURN(const auto engine, make_engine(model_loaded, model_args));
   engine->set_cancel(interrupt_flag());
@@ -184,20 +209,8 @@ Result<Profiled> profile_with_progress(ModelArgs model_args, ProfileSettings set
     return invalid_argument(fmt::format("--answer-tokens {}: leaves no room for a prompt in a context of {} tokens",
                                         settings.n_answer, context_limit(model_args, model.config())));
   }
-  std::vector<CalibrationSample> texts;
-  if (calibration.empty()) {
-    texts = builtin_calibration(n_sample, settings.seed, settings.max_tokens);
-  } else {
-    RKV_ASSIGN_OR_RETURN(texts, read_calibration(calibration, n_sample));
-  }
-  auto chat = model_chat_template(model);
-  if (!chat.ok() && chat.status().code() != StatusCode::kNotFound) return chat.status();
-  std::vector<ProfilerSample> samples;
-  for (const CalibrationSample& text : texts) {
-    RKV_ASSIGN_OR_RETURN(ProfilerSample sample,
-                         tokenize_sample(model, chat.ok() ? &*chat : nullptr, text, settings.max_tokens));
-    samples.push_back(std::move(sample));
-  }
+  RKV_ASSIGN_OR_RETURN(const std::vector<ProfilerSample> samples,
+                       calibration_samples(model, calibration, n_sample, settings.seed, settings.max_tokens));
   constexpr double kUnits = 10000;  // the progress line counts whole units
   std::optional<Progress> progress;
   ProfileRunOptions options;

@@ -11,6 +11,7 @@
 
 #include "cli/args.h"
 #include "engine/policy.h"
+#include "profiling/profiler.h"
 #include "ripplekv/engine.h"
 #include "ripplekv/model.h"
 
@@ -19,6 +20,10 @@ namespace ripplekv {
 // Loads the model named, or the default one; says which on stderr if it was not named.
 Result<std::shared_ptr<const Model>> load_model(const ModelArgs& args);
 Result<std::unique_ptr<Engine>> make_engine(std::shared_ptr<const Model> model, const ModelArgs& args);
+
+// Weights kWeightsAuto become f32 where they fit, else native: ggml rounds activations to 8 bits before products with
+// quantised weights, and that noise hides small differences.
+Status choose_weights(ModelArgs& args);
 
 // Most positions of prompt and answer: -c, or the trained length. Warns on stderr where -c goes beyond that.
 int64_t context_limit(const ModelArgs& args, const ModelConfig& config);
@@ -37,6 +42,10 @@ Result<std::optional<Budgets>> resolve_budgets(const KvArgs& args, const Model& 
 
 // Whole text of a prompt or input file ("-": standard input). Errors: not there, not UTF-8 (byte named), over 1 GiB.
 Result<std::string> read_text(const std::string& path);
+
+// calibration: file or folder; empty: the built-in generator, from the seed. Samples of at most max_tokens.
+Result<std::vector<ProfilerSample>> calibration_samples(const Model& model, const std::string& calibration,
+                                                        int n_sample, uint64_t seed, int64_t max_tokens);
 
 struct Profiled {
   Profile profile;

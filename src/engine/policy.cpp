@@ -71,8 +71,10 @@ Result<double> fraction_of(const Policy& policy, const Profile& profile, size_t 
   return std::min(1.0, rows / n_prompt);
 }
 
-// The profile's curves in the format wanted, else in the first one measured.
-DamageCurves curves_of(const Profile& profile, const KvFormat& format, const std::vector<int>& layers) {
+}  // namespace
+
+DamageCurves curves_of(const Profile& profile, const KvFormat& format) {
+  const std::vector<int> layers = profile.model.compressible_layers();
   const std::vector<KvFormat> formats = profile.settings.formats_of_curves();
   const auto found = std::find(formats.begin(), formats.end(), format);
   const auto of_format = static_cast<size_t>(found == formats.end() ? 0 : found - formats.begin());
@@ -85,8 +87,6 @@ DamageCurves curves_of(const Profile& profile, const KvFormat& format, const std
   }
   return curves;
 }
-
-}  // namespace
 
 Result<Budgets> make_budgets(const ModelId& model, const Policy& policy, const Profile* profile,
                              const PromptShape& prompt) {
@@ -120,7 +120,7 @@ Result<Budgets> make_budgets(const ModelId& model, const Policy& policy, const P
   } else if (policy.allocator == "curves") {
     RKV_RETURN_IF_ERROR(check_profile(profile, model, policy.allocator));
     RKV_ASSIGN_OR_RETURN(const double kept_fraction, fraction_of(policy, *profile, layers.size(), prompt));
-    RKV_ASSIGN_OR_RETURN(budgets.weights, curves_weights(curves_of(*profile, policy.kv_format, layers), kept_fraction));
+    RKV_ASSIGN_OR_RETURN(budgets.weights, curves_weights(curves_of(*profile, policy.kv_format), kept_fraction));
     settings["kept_fraction"] = kept_fraction;
     budgets.profile_hash = hash_of(*profile);
   } else {

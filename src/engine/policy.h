@@ -30,6 +30,9 @@ struct PromptShape {
   int64_t n_prompt = 0;  // 0: not known, as long as the prompts that were profiled
 };
 
+// The profile's damage curves in a kv format, else in the first one measured: over the layers that share a budget.
+DamageCurves curves_of(const Profile& profile, const KvFormat& format);
+
 // Errors: unknown allocator (lists what exists), ripple or curves without a profile, a profile of another
 // model, an empty one or one without curves.
 Result<Budgets> make_budgets(const ModelId& model, const Policy& policy, const Profile* profile,

@@ -104,6 +104,28 @@ TEST(Curves, MoreDamageNeverGetsFewerRows) {
   }
 }
 
+// What is predicted of the plan itself is the sum of the curves there, and no other split of the budget beats it.
+TEST(Curves, ThePlanHasTheLeastPredictedDamage) {
+  const DamageCurves curves = proportional({1, 4, 9, 16});
+  const auto plan = curves_weights(curves, 0.2);
+  const auto of_plan = predicted_damage(curves, plan->weights);
+  ASSERT_TRUE(of_plan.ok());
+  double sum = 0;
+  for (size_t layer = 0; layer < 4; ++layer) {
+    sum += std::pow(static_cast<double>(layer + 1), 2) * (1 / plan->weights[layer] - 1);
+  }
+  EXPECT_NEAR(*of_plan, sum, 0.01 * sum);
+  Random random(3);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<double> other = plan->weights;
+    const double moved = 0.05 * random.uniform();
+    other[random.below(4)] += moved;
+    other[random.below(4)] -= moved;
+    EXPECT_GE(*predicted_damage(curves, other), *of_plan * (1 - 1e-3));
+  }
+  EXPECT_EQ(*predicted_damage(curves, std::vector<double>(4, 1)), 0);
+}
+
 TEST(Curves, Refusals) {
   const auto refused = [](const DamageCurves& curves, double kept) {
     return curves_weights(curves, kept).status().message();

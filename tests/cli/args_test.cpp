@@ -242,7 +242,7 @@ TEST(Args, AllocateTakesEveryFlag) {
       {{"--kv-budget"},
        "8k",
        {},
-       [](const A& a) { return a.budget.kind == KvBudget::Kind::kRowsPerLayer && a.budget.value == 8192; },
+       [](const A& a) { return a.budget->kind == KvBudget::Kind::kRowsPerLayer && a.budget->value == 8192; },
        true},
       {{"-o", "--output"}, "b.json", {}, [](const A& a) { return a.output_file == "b.json"; }},
       {{"--tokens"}, "4096", {}, [](const A& a) { return a.n_prompt == 4096; }},
@@ -434,7 +434,18 @@ TEST(Args, RefusesFlagsThatContradictOrDoNothing) {
       {{"run", "--allocator", "file", "--kv-budget", "10%"}, {"--allocator", "--budget FILE"}},
       {{"trace", "--input", "i", "--selector", "snapkv"}, {"ripplekv trace: --selector", "--kv-budget"}},
       {{"trace", "--kv-budget", "10%"}, {"--input", "required"}},
-      {{"allocate"}, {"ripplekv allocate", "--kv-budget", "required"}},
+      {{"allocate"}, {"ripplekv allocate", "--kv-budget: is missing, expected it, --target-kl or --target-top1"}},
+      {{"allocate", "--kv-budget", "10%", "--target-kl", "0.1"}, {"--kv-budget: got a target as well"}},
+      {{"tune"}, {"ripplekv tune", "--kv-budget", "required"}},
+      {{"validate", "--json", "x"}, {"ripplekv validate", "--data", "required"}},
+      {{"eval", "leval", "-o", "x"}, {"ripplekv eval", "--policies", "required"}},
+      {{"eval", "nothing", "--policies", "snapkv", "-o", "x"}, {"got 'nothing', expected"}},
+      {{"eval", "leval", "--policies", "snapkv,snapkv", "-o", "x"}, {"got 'snapkv' twice"}},
+      {{"eval", "leval", "--policies", "snapkv:q=3", "-o", "x"}, {"'snapkv:q=3': option 'q' does not exist"}},
+      {{"eval", "leval", "--policies", "snapkv:kernel=4", "-o", "x"}, {"'snapkv:kernel=4'", "kernel"}},
+      {{"eval", "leval", "--policies", "full:kernel=5", "-o", "x"}, {"expected full without options"}},
+      {{"eval", "leval", "--policies", "snapkv", "--baseline", "h2o", "-o", "x"}, {"expected one of --policies"}},
+      {{"eval", "leval", "--policies", "snapkv", "-ctk", "q8_0", "-o", "x"}, {"expected f16 or f32"}},
   };
   check_refusals(cases);
 }

@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: 2026 RippleKV contributors
+// SPDX-License-Identifier: MIT
+//
+// The grammar of policies in a list: what each part sets, and that options are the very flags of `run`.
+#include <gtest/gtest.h>
+
+#include "cli/args.h"
+
+namespace ripplekv {
+namespace {
+
+PolicyArgs parsed(std::string_view text) {
+  auto policy = parse_policy(text);
+  EXPECT_TRUE(policy.ok()) << policy.status().message();
+  return policy.ok() ? *policy : PolicyArgs();
+}
+
+TEST(PolicyArgs, SelectorAndAllocator) {
+  EXPECT_TRUE(parsed("full").full);
+  EXPECT_EQ(parsed("snapkv").selector.name, "snapkv");
+  EXPECT_EQ(parsed("snapkv").allocator.name, "uniform");
+  EXPECT_EQ(parsed("h2o+ripple").selector.name, "h2o");
+  EXPECT_EQ(parsed("h2o+ripple").allocator.name, "ripple");
+  EXPECT_EQ(parsed("sinks+tova").selector.name, "sinks+tova");
+  EXPECT_EQ(parsed("sinks+tova").allocator.name, "uniform");
+  EXPECT_EQ(parsed("sinks+tova+curves").selector.name, "sinks+tova");
+  EXPECT_EQ(parsed("sinks+tova+curves").allocator.name, "curves");
+}
+
+TEST(PolicyArgs, Options) {
+  const PolicyArgs policy =
+      parsed("snapkv+ripple:r=8:transform=sqrt:kernel=1:value-norm:ctk=q8_0:cache-type-v=q4_0:profile=a/b.json");
+  EXPECT_EQ(policy.text,
+            "snapkv+ripple:r=8:transform=sqrt:kernel=1:value-norm:ctk=q8_0:cache-type-v=q4_0:profile=a/b.json");
+  EXPECT_EQ(policy.allocator.ripple.r, 8);
+  EXPECT_EQ(policy.allocator.ripple.transform, Transform::kSqrt);
+  EXPECT_EQ(policy.selector.options.kernel, 1);
+  EXPECT_TRUE(policy.selector.options.value_norm);
+  EXPECT_EQ(policy.type.k, KvType::kQ8_0);
+  EXPECT_EQ(policy.type.v, KvType::kQ4_0);
+  EXPECT_EQ(policy.allocator.profile_file, "a/b.json");
+  EXPECT_EQ(parsed("streaming_llm+pyramid:window=8").allocator.pyramid.window, 8) << "the selector's";
+}
+
+TEST(PolicyArgs, Refusals) {
+  for (const char* text : {"", "nothing", "snapkv+", "+ripple", "snapkv+ripple+curves", "snapkv:", "snapkv:r",
+                           "snapkv:selector=h2o", "snapkv:r=4:r=8", "snapkv:kernel=2", "snapkv:help"}) {
+    EXPECT_FALSE(parse_policy(text).ok()) << text;
+  }
+}
+
+}  // namespace
+}  // namespace ripplekv
