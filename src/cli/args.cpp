@@ -109,12 +109,17 @@ void add_measuring_args(OptionTable& table, ProfileArgs& args) {
             .value = "row|head",
             .help = "Nudge every row in a direction of its own, or all rows of a head in one"},
            settings.direction, {"row", "head"});
-  add_parsed(table,
-             {.names = "--curves",
-              .value = "LIST",
-              .help = "Also compress each layer alone to these fractions, as in 5%,10%,20%,40%, and measure its damage",
-              .default_text = "none"},
-             settings.curve_fractions, parse_curves);
+  table.add_value({.names = "--curves",
+                   .value = "LIST|none",
+                   .help = "Also compress each layer alone to these fractions and measure its damage",
+                   .default_text = "5%,10%,20%,40%, as far as the samples are long enough"},
+                  [&args](std::string_view text) -> Status {
+                    args.fit_curves = false;
+                    args.settings.curve_fractions.clear();
+                    if (text == "none") return ok_status();
+                    RKV_ASSIGN_OR_RETURN(args.settings.curve_fractions, parse_curves(text));
+                    return ok_status();
+                  });
   add_parsed(table,
              {.names = "--curve-types",
               .value = "LIST",

@@ -42,7 +42,7 @@ struct SelectorArgs {
 };
 
 struct AllocatorArgs {
-  std::string name;  // empty: ripple if there is a profile, else uniform; "file" only beside KvArgs::budget_file
+  std::string name;          // empty: chosen by what profile there is; "file" only beside KvArgs::budget_file
   std::string profile_file;  // empty: looked up by the model's fingerprint
   RippleOptions ripple;
   Signal signal = Signal::kSensitivity;  // of ripple
@@ -105,13 +105,17 @@ struct ProfileArgs {
   static constexpr std::string_view kSummary =
       "Measure, once per model, how much each layer's cache matters to the model's output";
   static constexpr std::string_view kExample = "-m model.gguf -o profile.json";
-  ProfileArgs() { model.weights = kWeightsAuto; }
+  ProfileArgs() {
+    model.weights = kWeightsAuto;
+    settings.curve_fractions = {0.05, 0.1, 0.2, 0.4};
+  }
   ModelArgs model;
   SelectorArgs selector;
   KvTypeArgs type;
   ProfileSettings settings;  // complete but for `calibration` and automatic `weights`: the other members that repeat
                              // one of ours agree with it
   std::string calibration;   // file or folder; empty: the built-in generator
+  bool fit_curves = true;    // the fractions are ours: those too small for the samples are left out
   int n_sample = 8;
   std::string output_file;  // empty: the cache folder, under the model's fingerprint
   bool fresh = false;       // do not resume

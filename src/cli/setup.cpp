@@ -128,7 +128,7 @@ Result<std::optional<Budgets>> resolve_budgets(const KvArgs& args, const Model& 
     RKV_ASSIGN_OR_RETURN(profile, find_profile(args.allocator.profile_file, model.id()));
   }
   if (policy.allocator.empty()) {
-    policy.allocator = profile ? "ripple" : "uniform";
+    policy.allocator = !profile ? "uniform" : profile->settings.curve_fractions.empty() ? "ripple" : "curves";
     if (!profile) {
       note =
           "no profile of this model: every layer gets the same budget; 'ripplekv profile' (or --auto-profile) measures "
@@ -186,7 +186,7 @@ Result<std::vector<ProfilerSample>> calibration_samples(const Model& model, cons
 }
 
 Result<Profiled> profile_with_progress(ModelArgs model_args, ProfileSettings settings, const std::string& calibration,
-                                       int n_sample, const std::string& path, bool fresh) {
+                                       int n_sample, const std::string& path, bool fresh, bool fit_curves) {
   RKV_ASSIGN_OR_RETURN(const std::string model_path, model_path_or_default(model_args.path));
   RKV_ASSIGN_OR_RETURN(const auto file, GgufFile::open(model_path));
   Profiled result;
@@ -211,6 +211,14 @@ Result<Profiled> profile_with_progress(ModelArgs model_args, ProfileSettings set
   }
   RKV_ASSIGN_OR_RETURN(const std::vector<ProfilerSample> samples,
                        calibration_samples(model, calibration, n_sample, settings.seed, settings.max_tokens));
+  if (fit_curves) {
+    RKV_ASSIGN_OR_RETURN(const auto selector, make_selector(settings.selector, settings.selector_options));
+    size_t n_least = samples[0].ids.size();
+    for (const ProfilerSample& sample : samples) n_least = std::min(n_least, sample.ids.size());
+    std::erase_if(settings.curve_fractions, [&](double kept) {
+      return kept * static_cast<double>(n_least) < static_cast<double>(selector->protected_rows().count() + 1);
+    });
+  }
   constexpr double kUnits = 10000;  // the progress line counts whole units
   std::optional<Progress> progress;
   ProfileRunOptions options;

@@ -53,11 +53,10 @@ struct Profiled {
 };
 
 // Loads the model and profiles it with a progress line. path: of the artefact; empty: the cache folder's, under the
-// model's fingerprint. calibration: file or folder; empty: the built-in generator. Weights kWeightsAuto are f32 where
-// they fit: ggml rounds activations to 8 bits before products with quantised weights, and that noise hides the
-// sensitivities of tolerant layers.
+// model's fingerprint. calibration: as above. fit_curves: kept fractions that leave some sample too few rows for the
+// selector are not measured, in place of an error.
 Result<Profiled> profile_with_progress(ModelArgs model_args, ProfileSettings settings, const std::string& calibration,
-                                       int n_sample, const std::string& path, bool fresh);
+                                       int n_sample, const std::string& path, bool fresh, bool fit_curves);
 
 void print_to_stderr(const std::string& line);
 

@@ -1,0 +1,156 @@
+// SPDX-FileCopyrightText: 2026 RippleKV contributors
+// SPDX-License-Identifier: MIT
+//
+// The commands that compare and choose, from outside on a tiny model: eval, validate, tune, allocate with a target.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "cli/shell.h"
+#include "test_util/paths.h"
+#include "test_util/tiny_gguf.h"
+
+namespace ripplekv {
+namespace {
+
+using nlohmann::json;
+using test::Outcome;
+
+class MeasuringCommandsTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    test::TinyGguf tiny;
+    tiny.n_layer = 3;
+    tiny.head_dim = 32;
+    tiny.n_embd = 128;
+    tiny.chat_template = "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}[assistant]";
+    folder_ = test::temp_dir();
+    test::write_tiny_gguf(tiny, folder_ + "/tiny.gguf");
+    std::string text;
+    for (int i = 0; i < 12; ++i) text += "ship " + std::to_string(i * 37 % 101) + " lies at quay. ";
+    std::filesystem::create_directory(folder_ + "/data");
+    for (const char* task : {"tv_show_summ", "financial_qa"}) {
+      std::ofstream file(folder_ + "/data/" + task + ".jsonl");
+      for (int i = 0; i < 2; ++i) {
+        file << json{{"input", std::to_string(i) + text}, {"instructions", {"Which ship?"}}, {"outputs", {"ship 37"}}}
+             << "\n";
+      }
+    }
+    const Outcome profiled =
+        run("profile -m $M --limit 2 --max-tokens 200 --answer-tokens 4 --window 8 --curves "
+            "10%,30% -o $D/p.json");
+    ASSERT_EQ(profiled.exit_code, 0) << profiled.text;
+    EXPECT_NE(profiled.text.find("reliability"), std::string::npos) << profiled.text;
+  }
+  static Outcome run(const std::string& args) {
+    return test::shell("export RIPPLEKV_CACHE_DIR='" + folder_ + "/cache' OMP_WAIT_POLICY=passive; D='" + folder_ +
+                       "'; M='" + folder_ + "/tiny.gguf'; $P " + args + " 2>&1");
+  }
+  static std::string text_of(const std::string& name) {
+    std::ifstream file(folder_ + "/" + name);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  static std::string folder_;
+};
+
+std::string MeasuringCommandsTest::folder_;
+
+TEST_F(MeasuringCommandsTest, EvalMeasuresOnceAndGoesOn) {
+  const std::string command =
+      "eval leval -m $M --data $D/data --max-tokens 150 --answer-tokens 4 --budgets 20%,40% "
+      "--profile $D/p.json -o $D/r.jsonl --policies ";
+  const Outcome first = run(command + "snapkv:window=8,full");
+  ASSERT_EQ(first.exit_code, 0) << first.text;
+  EXPECT_NE(first.text.find("| 20% | snapkv:window=8 | 4 |"), std::string::npos) << first.text;
+  EXPECT_NE(first.text.find("| 100% | full | 4 |"), std::string::npos) << first.text;
+  const std::string lines = text_of("r.jsonl");
+  EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 1 + 4 * 3);
+
+  // Another policy is added to what is there; what is there stays as it is. A torn line is measured again.
+  std::ofstream(folder_ + "/r.jsonl", std::ios::app) << "{\"sample\": \"to";
+  const Outcome more = run(command + "snapkv:window=8,full,snapkv+curves:window=8,streaming_llm+ripple:window=8");
+  ASSERT_EQ(more.exit_code, 0) << more.text;
+  const std::string all = text_of("r.jsonl");
+  EXPECT_EQ(all.substr(0, lines.size()), lines);
+  EXPECT_EQ(std::count(all.begin(), all.end(), '\n'), 1 + 4 * 7);
+  EXPECT_NE(run(command + "snapkv --weights f32").text.find("weights \"native\", expected \"f32\"; --fresh"),
+            std::string::npos);
+}
+
+TEST_F(MeasuringCommandsTest, EvalScoresAnswers) {
+  const Outcome outcome =
+      run("eval leval -m $M --data $D/data --tasks financial_qa --limit 1 --max-tokens 150 "
+          "--answer-tokens 4 --budgets 40% --policies full,snapkv:window=8 --generate -o $D/g.jsonl "
+          "--json");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.text;
+  EXPECT_NE(outcome.text.find("\"score\""), std::string::npos) << outcome.text;
+  EXPECT_NE(text_of("g.jsonl").find("\"answer\""), std::string::npos);
+}
+
+TEST_F(MeasuringCommandsTest, EvalFailsForAFailedSampleAndTriesItAgain) {
+  const std::string command =
+      "eval leval -m $M --data $D/data --max-tokens 150 --answer-tokens 4 --budgets 2% "
+      "--policies snapkv -o $D/f.jsonl";
+  for (int round = 0; round < 2; ++round) {
+    const Outcome outcome = run(command);
+    EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_NE(outcome.text.find("4 of 4 samples failed"), std::string::npos) << outcome.text;
+    EXPECT_NE(outcome.text.find("snapkv at 2%: --kv-budget 2%"), std::string::npos) << outcome.text;
+  }
+  EXPECT_NE(text_of("f.jsonl").find("\"error\""), std::string::npos);
+  EXPECT_EQ(text_of("f.jsonl").find("\"kl\""), std::string::npos) << "a failure is never a score";
+}
+
+TEST_F(MeasuringCommandsTest, Validate) {
+  const Outcome outcome =
+      run("validate -m $M --data $D/data --limit 2 --max-tokens 150 --answer-tokens 4 --window 8 "
+          "--kept 20%,40% --profile $D/p.json --json $D/v.json");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.text;
+  const json validation = json::parse(text_of("v.json"));
+  ASSERT_EQ(validation.at("spearman").size(), 2U * 7);
+  for (const json& of : validation.at("spearman")) {
+    EXPECT_LE(std::abs(of.at("rho").get<double>()), 1);
+    EXPECT_LE(of.at("lo"), of.at("hi"));
+  }
+  EXPECT_EQ(validation.at("damage")[0].at("mean").size(), 3U);
+  EXPECT_FALSE(std::filesystem::exists(folder_ + "/v.json.0.part"));
+}
+
+TEST_F(MeasuringCommandsTest, TuneWritesTheBest) {
+  const Outcome outcome =
+      run("tune -m $M --profile $D/p.json --kv-budget 20% --window 8 --limit 2 --max-tokens 150 "
+          "--answer-tokens 4 -o $D/best.json");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.text;
+  for (const char* tried :
+       {"snapkv+uniform", "snapkv+ripple:r=8:gamma=8:transform=log", "snapkv+curves", "best on these"})
+    EXPECT_NE(outcome.text.find(tried), std::string::npos) << tried;
+  const json budgets = json::parse(text_of("best.json"));
+  EXPECT_NE(outcome.text.find("best on these 2 samples: snapkv+" + budgets.at("allocator").get<std::string>()),
+            std::string::npos)
+      << outcome.text;
+  EXPECT_NE(run("tune -m $M --kv-budget 20% --profile $D/none.json").exit_code, 0);
+  EXPECT_NE(run("tune -m $M --kv-budget 200 --profile $D/p.json").text.find("expected a fraction"), std::string::npos);
+}
+
+TEST_F(MeasuringCommandsTest, AllocateByTargetAndAudit) {
+  const std::string samples = " --window 8 --limit 2 --max-tokens 150 --answer-tokens 4 --profile $D/p.json -m $M ";
+  const Outcome loose = run("allocate --target-kl 10 --allocator curves --json" + samples);
+  const Outcome tight = run("allocate --target-kl 1e-3 --allocator uniform --json -o $D/t.json" + samples);
+  const Outcome impossible = run("allocate --target-kl 1e-12 -ctk q4_0 -ctv q4_0 --json" + samples);
+  ASSERT_EQ(tight.exit_code, 0) << tight.text;
+  const auto parsed = [](const Outcome& outcome) { return json::parse(outcome.text.substr(outcome.text.find('{'))); };
+  EXPECT_LE(parsed(tight).at("measured").at("kl"), 1e-3);
+  EXPECT_LT(parsed(loose).at("kept_fraction"), parsed(tight).at("kept_fraction"));
+  EXPECT_TRUE(parsed(loose).at("measured").contains("predicted_kl"));
+  EXPECT_NE(impossible.exit_code, 0);
+  EXPECT_NE(impossible.text.find("no budget holds the target"), std::string::npos) << impossible.text;
+  const Outcome audited = run("allocate --kv-budget 30% --allocator curves --audit" + samples);
+  EXPECT_NE(audited.text.find("measured on 2 samples: mean KL"), std::string::npos) << audited.text;
+  EXPECT_NE(audited.text.find("is what they do to each other"), std::string::npos) << audited.text;
+}
+
+}  // namespace
+}  // namespace ripplekv
