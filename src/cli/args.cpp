@@ -244,7 +244,7 @@ void add_args(OptionTable& table, AllocateArgs& args) {
       return invalid_argument("--kv-budget: got a target as well, which chooses the budget, expected one or the other");
     }
     if (!args.budget && !has_target) {
-      return invalid_argument("--kv-budget: is missing, expected it, --target-kl or --target-top1");
+      return invalid_argument("--kv-budget: it is required, or --target-kl or --target-top1 in its place");
     }
     return ok_status();
   });
@@ -324,6 +324,29 @@ void add_args(OptionTable& table, TraceArgs& args) {
             .help = "A page that draws which tokens each layer kept",
             .default_text = "none is written"},
            args.html_file);
+  add_common_args(table, args.output);
+}
+
+void add_args(OptionTable& table, ExportArgs& args) {
+  table.begin_group("Input");
+  add_path(table,
+           {.names = "--budget",
+            .value = "FILE",
+            .help = "A budgets file made by `ripplekv allocate`",
+            .required = true,
+            .bare = true},
+           args.budget_file);
+  add_size(table, {.names = "--tokens", .value = "N", .help = "Length of the prompt"}, args.n_prompt,
+           {.min = 1, .max = kTokensMax});
+  table.begin_group("Output");
+  add_name(
+      table,
+      {.names = "--to",
+       .value = "kvpress|json|csv",
+       .help = "kvpress: the compression_ratios of its PerLayerCompressionPress (fractions removed); json and csv: "
+               "rows, kept fraction and types of each layer"},
+      args.to, {"kvpress", "json", "csv"});
+  add_output_file(table, args.output_file, "The export", "standard output");
   add_common_args(table, args.output);
 }
 

@@ -253,6 +253,17 @@ struct EvalArgs {
   OutputArgs output;
 };
 
+struct ExportArgs {
+  static constexpr std::string_view kName = "export";
+  static constexpr std::string_view kSummary = "Write a budgets file's rows in the words of other programs";
+  static constexpr std::string_view kExample = "budgets.json --to kvpress --tokens 4k";
+  std::string budget_file;
+  std::string to = "json";
+  int64_t n_prompt = 2048;
+  std::string output_file;  // empty: standard output
+  OutputArgs output;
+};
+
 struct ModelsArgs {
   static constexpr std::string_view kName = "models";
   static constexpr std::string_view kSummary = "List the models and profiles that are found without being named";
@@ -278,6 +289,7 @@ void add_args(OptionTable& table, TuneArgs& args);
 void add_args(OptionTable& table, RunArgs& args);
 void add_args(OptionTable& table, TraceArgs& args);
 void add_args(OptionTable& table, EvalArgs& args);
+void add_args(OptionTable& table, ExportArgs& args);
 void add_args(OptionTable& table, ModelsArgs& args);
 void add_args(OptionTable& table, ScoreArgs& args);
 

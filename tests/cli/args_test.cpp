@@ -98,6 +98,17 @@ Cases<Args> selector_cases(Words beside, Get get) {
   };
 }
 
+template <class Args>
+Cases<Args> choice_cases() {
+  return {
+      {{"--calibration"}, "texts", {}, [](const Args& a) { return a.choice.calibration == "texts"; }},
+      {{"--limit"}, "3", {}, [](const Args& a) { return a.choice.n_sample == 3; }},
+      {{"--max-tokens"}, "1k", {}, [](const Args& a) { return a.choice.max_tokens == 1024; }},
+      {{"--answer-tokens"}, "9", {}, [](const Args& a) { return a.choice.n_answer == 9; }},
+      {{"-s", "--seed"}, "7", {}, [](const Args& a) { return a.choice.seed == 7; }},
+  };
+}
+
 template <class Args, class Get>
 Cases<Args> allocator_cases(Words beside, Get get) {
   return {
@@ -106,6 +117,7 @@ Cases<Args> allocator_cases(Words beside, Get get) {
       {{"--r"}, "8", beside, [get](const Args& a) { return get(a).ripple.r == 8; }},
       {{"--gamma"}, "2.5", beside, [get](const Args& a) { return get(a).ripple.gamma == 2.5; }},
       {{"--transform"}, "sqrt", beside, [get](const Args& a) { return get(a).ripple.transform == Transform::kSqrt; }},
+      {{"--signal"}, "local", beside, [get](const Args& a) { return get(a).signal == Signal::kLocal; }},
       {{"--beta"}, "1.5", beside, [get](const Args& a) { return get(a).pyramid.beta == 1.5; }},
   };
 }
@@ -231,6 +243,7 @@ TEST(Args, ProfileSettingsAgreeWithTheSharedFlags) {
   EXPECT_EQ(args.settings.selector_options.n_sink, 2);
   ProfileSettings usual;
   usual.weights = kWeightsAuto;  // until the model's size is known
+  usual.curve_fractions = {0.05, 0.1, 0.2, 0.4};
   EXPECT_EQ(parsed<ProfileArgs>({}).settings, usual);
 }
 
@@ -244,14 +257,121 @@ TEST(Args, AllocateTakesEveryFlag) {
        {},
        [](const A& a) { return a.budget->kind == KvBudget::Kind::kRowsPerLayer && a.budget->value == 8192; },
        true},
+      {{"--target-kl"}, "0.05", {}, [](const A& a) { return a.target_kl == 0.05; }, true},
+      {{"--target-top1"}, "95%", {}, [](const A& a) { return a.target_top1 == 0.95; }, true},
+      {{"--audit"}, "", {}, [](const A& a) { return a.audit; }},
       {{"-o", "--output"}, "b.json", {}, [](const A& a) { return a.output_file == "b.json"; }},
       {{"--tokens"}, "4096", {}, [](const A& a) { return a.n_prompt == 4096; }},
       json_case<A>(),
       verbose_case<A>(),
   };
-  check_flags<A>({"--kv-budget", "10%"}, all(own, allocator_cases<A>({}, [](const A& a) { return a.allocator; }),
+  check_flags<A>({"--kv-budget", "10%"},
+                 all(own, choice_cases<A>(), allocator_cases<A>({}, [](const A& a) { return a.allocator; }),
+                     selector_cases<A>({}, [](const A& a) { return a.selector; }),
+                     kv_type_cases<A>([](const A& a) { return a.type; })));
+}
+
+TEST(Args, TuneTakesEveryFlag) {
+  using A = TuneArgs;
+  const Cases<A> own = {
+      {{"--kv-budget"}, "20%", {}, [](const A& a) { return a.budget.value == 0.2; }, true},
+      {{"--profile"}, "p.json", {}, [](const A& a) { return a.profile_file == "p.json"; }},
+      {{"-o", "--output"}, "b.json", {}, [](const A& a) { return a.output_file == "b.json"; }},
+      json_case<A>(),
+      verbose_case<A>(),
+  };
+  check_flags<A>({"--kv-budget", "10%"}, all(own, model_cases<A>(), choice_cases<A>(),
                                              selector_cases<A>({}, [](const A& a) { return a.selector; }),
                                              kv_type_cases<A>([](const A& a) { return a.type; })));
+}
+
+TEST(Args, ValidateTakesEveryFlag) {
+  using A = ValidateArgs;
+  const Cases<A> own = {
+      {{"--data"}, "texts", {"--json", "o"}, [](const A& a) { return a.data == "texts"; }, true},
+      {{"-o", "--output", "--json"},
+       "v.json",
+       {"--data", "d"},
+       [](const A& a) { return a.output_file == "v.json"; },
+       true},
+      {{"--limit"}, "3", {}, [](const A& a) { return a.n_sample == 3; }},
+      {{"--max-tokens"}, "1k", {}, [](const A& a) { return a.settings.max_tokens == 1024; }},
+      {{"--answer-tokens"}, "9", {}, [](const A& a) { return a.settings.n_answer == 9; }},
+      {{"--eps"}, "0.5", {}, [](const A& a) { return a.settings.eps == 0.5; }},
+      {{"--repeats"}, "5", {}, [](const A& a) { return a.settings.n_repeat == 5; }},
+      {{"-s", "--seed"}, "7", {}, [](const A& a) { return a.settings.seed == 7; }},
+      {{"--kept"},
+       "30%,5%",
+       {},
+       [](const A& a) {
+         return a.settings.curve_fractions == std::vector<double>{0.05, 0.3};
+       }},
+      {{"--profile"}, "p.json", {}, [](const A& a) { return a.profile_file == "p.json"; }},
+      {{"--fresh"}, "", {}, [](const A& a) { return a.fresh; }},
+      verbose_case<A>(),
+  };
+  check_flags<A>({"--data", "d", "--json", "o"},
+                 all(own, model_cases<A>(), selector_cases<A>({}, [](const A& a) { return a.selector; }),
+                     kv_type_cases<A>([](const A& a) { return a.type; })));
+}
+
+TEST(Args, EvalTakesEveryFlagAndABareSuite) {
+  using A = EvalArgs;
+  const Words rest = {"--policies", "snapkv,h2o", "-o", "o"};
+  const Cases<A> own = {
+      {{"--suite"}, "ruler", rest, [](const A& a) { return a.suite == "ruler"; }, true},
+      {{"--data"}, "d", {}, [](const A& a) { return a.data_dir == "d"; }},
+      {{"--tasks"},
+       "a,b",
+       {},
+       [](const A& a) {
+         return a.tasks == std::vector<std::string>{"a", "b"};
+       }},
+      {{"--limit"}, "3", {}, [](const A& a) { return a.n_sample == 3; }},
+      {{"--lengths"},
+       "1k,2k",
+       {},
+       [](const A& a) {
+         return a.lengths == std::vector<int64_t>{1024, 2048};
+       }},
+      {{"--depths"},
+       "0%,50%",
+       {},
+       [](const A& a) {
+         return a.depths == std::vector<double>{0, 0.5};
+       }},
+      {{"-s", "--seed"}, "7", {}, [](const A& a) { return a.seed == 7; }},
+      {{"--max-tokens"}, "1k", {}, [](const A& a) { return a.max_tokens == 1024; }},
+      {{"--policies"}, "full,knorm", {"leval", "-o", "o"}, [](const A& a) { return a.policies.size() == 2; }, true},
+      {{"--budgets"}, "5%", {}, [](const A& a) { return a.kept == std::vector<double>{0.05}; }},
+      {{"--match"}, "bytes", {}, [](const A& a) { return a.match_bytes; }},
+      {{"--profile"}, "p.json", {}, [](const A& a) { return a.profile_file == "p.json"; }},
+      {{"-ctk", "--cache-type-k"}, "f32", {}, [](const A& a) { return a.type.k == KvType::kF32; }},
+      {{"-ctv", "--cache-type-v"}, "f32", {}, [](const A& a) { return a.type.v == KvType::kF32; }},
+      {{"--kv-type"}, "f32", {}, [](const A& a) { return a.type.v == KvType::kF32; }},
+      {{"--answer-tokens"}, "9", {}, [](const A& a) { return a.n_answer == 9; }},
+      {{"--generate"}, "", {}, [](const A& a) { return a.generate; }},
+      {{"-o", "--output"},
+       "r.jsonl",
+       {"leval", "--policies", "snapkv"},
+       [](const A& a) { return a.output_file == "r.jsonl"; },
+       true},
+      {{"--baseline"}, "h2o", {}, [](const A& a) { return a.baseline == "h2o"; }},
+      {{"--fresh"}, "", {}, [](const A& a) { return a.fresh; }},
+      json_case<A>(),
+      verbose_case<A>(),
+  };
+  check_flags<A>(Words{"--suite", "leval"} + rest, all(own, model_cases<A>()));
+  EXPECT_EQ(parsed<A>(Words{"needle"} + rest).suite, "needle");
+}
+
+TEST(Args, ExportTakesEveryFlagAndABareFile) {
+  using A = ExportArgs;
+  check_flags<A>({"b.json"}, {{{"--budget"}, "x.json", {}, [](const A& a) { return a.budget_file == "x.json"; }, true},
+                              {{"--tokens"}, "1k", {}, [](const A& a) { return a.n_prompt == 1024; }},
+                              {{"--to"}, "csv", {}, [](const A& a) { return a.to == "csv"; }},
+                              {{"-o", "--output"}, "o.json", {}, [](const A& a) { return a.output_file == "o.json"; }},
+                              verbose_case<A>()});
 }
 
 TEST(Args, InspectAndModelsTakeEveryFlag) {
@@ -434,7 +554,7 @@ TEST(Args, RefusesFlagsThatContradictOrDoNothing) {
       {{"run", "--allocator", "file", "--kv-budget", "10%"}, {"--allocator", "--budget FILE"}},
       {{"trace", "--input", "i", "--selector", "snapkv"}, {"ripplekv trace: --selector", "--kv-budget"}},
       {{"trace", "--kv-budget", "10%"}, {"--input", "required"}},
-      {{"allocate"}, {"ripplekv allocate", "--kv-budget: is missing, expected it, --target-kl or --target-top1"}},
+      {{"allocate"}, {"ripplekv allocate", "--kv-budget: it is required, or --target-kl"}},
       {{"allocate", "--kv-budget", "10%", "--target-kl", "0.1"}, {"--kv-budget: got a target as well"}},
       {{"tune"}, {"ripplekv tune", "--kv-budget", "required"}},
       {{"validate", "--json", "x"}, {"ripplekv validate", "--data", "required"}},

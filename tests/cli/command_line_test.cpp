@@ -50,7 +50,7 @@ TEST(CommandLine, RefusesWhatItDoesNotKnow) {
       // another command's
       {{"run", "--tokens", "5"}, {"`ripplekv allocate`"}},
       {{"inspect", "--temp", "1"}, {"`ripplekv run`"}},
-      {{"models", "-ngl", "1"}, {"`ripplekv profile` and `ripplekv run` and `ripplekv trace`"}},
+      {{"models", "-ngl", "1"}, {"`ripplekv profile` and ", " and `ripplekv run` and `ripplekv trace` and "}},
       // no value, or a flag in its place
       {{"run", "-m"}, {"--model: got no value, expected FILE"}},
       {{"run", "-m", "-p", "x"}, {"--model: got the flag -p", "--model=-p"}},
@@ -67,7 +67,8 @@ TEST(CommandLine, RefusesWhatItDoesNotKnow) {
       {{"score", ""}, {"unexpected argument ''"}},
       // commands
       {{"rnu"},
-       {"ripplekv: unknown command 'rnu'", "inspect, profile, allocate, run, trace, models, score, help", "mean run?"}},
+       {"ripplekv: unknown command 'rnu'",
+        "inspect, profile, validate, allocate, tune, run, trace, eval, score, export, models, help", "mean run?"}},
       {{"Run"}, {"mean run?"}},
       {{"xyzzy"}, {"expected inspect"}},
       {{""}, {"unknown command ''"}},

@@ -121,7 +121,7 @@ TEST_F(MeasuringCommandsTest, Validate) {
 
 TEST_F(MeasuringCommandsTest, TuneWritesTheBest) {
   const Outcome outcome =
-      run("tune -m $M --profile $D/p.json --kv-budget 20% --window 8 --limit 2 --max-tokens 150 "
+      run("tune -m $M --profile $D/p.json --kv-budget 20% --window 8 --calibration $D/data --limit 2 --max-tokens 150 "
           "--answer-tokens 4 -o $D/best.json");
   ASSERT_EQ(outcome.exit_code, 0) << outcome.text;
   for (const char* tried :
@@ -136,7 +136,8 @@ TEST_F(MeasuringCommandsTest, TuneWritesTheBest) {
 }
 
 TEST_F(MeasuringCommandsTest, AllocateByTargetAndAudit) {
-  const std::string samples = " --window 8 --limit 2 --max-tokens 150 --answer-tokens 4 --profile $D/p.json -m $M ";
+  const std::string samples =
+      " --window 8 --calibration $D/data --limit 2 --max-tokens 150 --answer-tokens 4 --profile $D/p.json -m $M ";
   const Outcome loose = run("allocate --target-kl 10 --allocator curves --json" + samples);
   const Outcome tight = run("allocate --target-kl 1e-3 --allocator uniform --json -o $D/t.json" + samples);
   const Outcome impossible = run("allocate --target-kl 1e-12 -ctk q4_0 -ctv q4_0 --json" + samples);
@@ -150,6 +151,26 @@ TEST_F(MeasuringCommandsTest, AllocateByTargetAndAudit) {
   const Outcome audited = run("allocate --kv-budget 30% --allocator curves --audit" + samples);
   EXPECT_NE(audited.text.find("measured on 2 samples: mean KL"), std::string::npos) << audited.text;
   EXPECT_NE(audited.text.find("is what they do to each other"), std::string::npos) << audited.text;
+}
+
+// kvpress keeps int(n * (1 - ratio)) rows: of every exported ratio that is the number planned.
+TEST_F(MeasuringCommandsTest, Export) {
+  ASSERT_EQ(run("allocate --profile $D/p.json --allocator ripple --kv-budget 30% --window 8 -o $D/b.json").exit_code,
+            0);
+  for (const int n : {97, 100, 1000, 4096}) {
+    const Outcome outcome = run("export $D/b.json --to kvpress --tokens " + std::to_string(n));
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.text;
+    const json exported = json::parse(outcome.text);
+    ASSERT_EQ(exported.at("compression_ratios").size(), 3U);
+    for (size_t il = 0; il < 3; ++il) {
+      const double ratio = exported.at("compression_ratios")[il];
+      EXPECT_EQ(static_cast<int>(n * (1 - ratio)), exported.at("rows")[il].get<int>()) << n << " " << il;
+    }
+  }
+  EXPECT_NE(run("export $D/b.json --to csv").text.find("layer,rows,kept_fraction,k,v\n0,"), std::string::npos);
+  EXPECT_NE(run("export $D/b.json -o $D/x.json").exit_code, 1);
+  EXPECT_EQ(json::parse(text_of("x.json")).at("layers").size(), 3U);
+  EXPECT_EQ(run("export $D/none.json").exit_code, 1);
 }
 
 }  // namespace

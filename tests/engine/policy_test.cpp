@@ -109,7 +109,7 @@ TEST(Policy, RippleTakesTheMeanSensitivities) {
   EXPECT_NEAR(budgets.weights.weights[1], 9, 1e-12);
   EXPECT_NEAR(budgets.weights.weights[2], 3, 1e-12);
   EXPECT_EQ(nlohmann::json::parse(budgets.settings),
-            nlohmann::json({{"r", 9.0}, {"gamma", 20.0}, {"transform", "linear"}}));
+            nlohmann::json({{"r", 9.0}, {"gamma", 20.0}, {"transform", "linear"}, {"signal", "sensitivity"}}));
   EXPECT_EQ(budgets.profile_hash, hash_of(profile));
   Profile other = profile;
   other.samples[0].sensitivity[0][0] = 0.5;
@@ -117,7 +117,52 @@ TEST(Policy, RippleTakesTheMeanSensitivities) {
   // An unfinished profile is one with fewer samples.
   Profile unfinished = profile;
   unfinished.samples.pop_back();
+  unfinished.samples[0].sensitivity = {{0, 5, 2}};
   EXPECT_NEAR(make(policy, &unfinished).weights.weights[2], std::pow(9, 0.4), 1e-12);
+}
+
+// What ripple goes by may be swapped: the local response is ascending here, as the index is; random is neither.
+TEST(Policy, SignalsOfRipple) {
+  const Profile profile = make_profile(kModel);
+  Policy policy = make_policy("ripple");
+  policy.ripple = {9, 20, Transform::kLinear};
+  for (const Signal signal : {Signal::kLocal, Signal::kIndex}) {
+    policy.signal = signal;
+    const Budgets budgets = make(policy, &profile);
+    EXPECT_NEAR(budgets.weights.weights[0], 1, 1e-12);
+    EXPECT_NEAR(budgets.weights.weights[1], 3, 1e-12);
+    EXPECT_NEAR(budgets.weights.weights[2], 9, 1e-12);
+  }
+  policy.signal = Signal::kRandom;
+  EXPECT_EQ(make(policy, &profile).weights.weights, make(policy, &profile).weights.weights);
+}
+
+// curves: the fraction comes from the budget, whatever its unit; the points from the policy's kv format.
+TEST(Policy, CurvesAtTheFractionOfAnyBudget) {
+  Profile profile = make_profile(kModel);
+  profile.settings.curve_fractions = {0.1, 0.4};
+  profile.settings.curve_formats = {{}, {KvType::kQ8_0, KvType::kQ8_0}};
+  for (ProfileSample& sample : profile.samples) {
+    sample.damage = {{9, 1, 1}, {1, 0.1, 0.1}, {1, 9, 1}, {0.1, 1, 0.1}};
+  }
+  Policy policy = make_policy("curves");
+  policy.kv_format = {};
+  policy.budget = {KvBudget::Kind::kFraction, 0.2};
+  const auto weights = make(policy, &profile).weights.weights;
+  EXPECT_GT(weights[0], weights[1]);
+  policy.budget = {KvBudget::Kind::kRowsPerLayer, 20};  // of prompts of 100 tokens
+  EXPECT_EQ(make(policy, &profile).weights.weights, weights);
+  const PromptShape shape = {{.head_dim = 64, .n_head_kv = 2}, 200};
+  policy.budget = {KvBudget::Kind::kBytes, 40.0 * 3 * static_cast<double>(bytes_per_row(shape.layer, {}))};
+  EXPECT_EQ(make_budgets(kModel, policy, &profile, shape)->weights.weights, weights);
+  expect_refused(make_budgets(kModel, policy, &profile), StatusCode::kInvalidArgument, {"no model"});
+  policy.budget = {KvBudget::Kind::kFraction, 0.2};
+  policy.kv_format = {KvType::kQ8_0, KvType::kQ8_0};
+  const auto rounded = make(policy, &profile).weights.weights;
+  EXPECT_GT(rounded[1], rounded[0]);
+  profile.settings.curve_fractions.clear();
+  for (ProfileSample& sample : profile.samples) sample.damage.clear();
+  expect_refused(make_budgets(kModel, policy, &profile), StatusCode::kInvalidArgument, {"profile --curves"});
 }
 
 TEST(Policy, UnknownAllocatorsListWhatThereIs) {

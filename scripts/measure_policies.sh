@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 RippleKV contributors
+# SPDX-License-Identifier: MIT
+#
+# The tables of policies in docs/results.md: KL to the full cache on L-Eval prompts that no profile was made from.
+#   scripts/measure_policies.sh DATA [OUT]   DATA: folder of L-Eval .jsonl files; OUT: folder for results (build/policies)
+# Goes on where it was interrupted. RIPPLEKV_MODEL_FILE names another model, RIPPLEKV_TOKENS another length (2048).
+source "$(dirname "$0")/common.sh"
+
+[ $# -ge 1 ] || die "got no data, expected: scripts/measure_policies.sh DATA [OUT]"
+data=$1 out=${2:-$RIPPLEKV_BUILD_DIR/policies}
+program=$RIPPLEKV_BUILD_DIR/ripplekv
+model=(-m "${RIPPLEKV_MODEL_FILE:-$(scripts/fetch_model.sh)}" --weights f32)
+tokens=${RIPPLEKV_TOKENS:-2048}
+[ -x "$program" ] || scripts/build.sh
+mkdir -p "$out"
+
+step "profile: built-in samples, one direction per head, damage curves"
+"$program" profile "${model[@]}" --kv-type f32 --direction head -o "$out/profile.json" >"$out/profile.txt"
+
+measure() { # NAME POLICIES EVAL-FLAGS...
+  local name=$1 policies=$2
+  shift 2
+  step "$name"
+  "$program" eval leval "${model[@]}" --data "$data" --limit 4 --max-tokens "$tokens" --profile "$out/profile.json" \
+    --policies "$policies" -o "$out/$name-$tokens.jsonl" "$@" | tee "$out/$name-$tokens.md"
+}
+
+allocators=snapkv,snapkv+pyramid,streaming_llm,h2o,snapkv+ripple
+allocators+=,snapkv+ripple:transform=sqrt:r=8:gamma=8,snapkv+curves
+allocators+=,snapkv+ripple:signal=local,snapkv+ripple:signal=index,snapkv+ripple:signal=random
+measure allocators "$allocators" --kv-type f32
+
+selectors=snapkv,snapkv+curves:kernel=1,snapkv+curves:value-norm,snapkv+curves:kernel=1:value-norm
+selectors+=,snapkv+curves:window=64,snapkv+curves:window=64:kernel=1:value-norm,tova+curves,expected_attention
+selectors+=,expected_attention+curves,streaming_llm+curves
+measure selectors "$selectors" --kv-type f32
+
+bytes=snapkv,snapkv:kv-type=q8_0,snapkv:ctk=q8_0:ctv=q4_0,snapkv+curves,snapkv+curves:kv-type=q8_0
+bytes+=,snapkv+curves:ctk=q8_0:ctv=q4_0,snapkv+curves:ctk=q8_0:ctv=q4_0:kernel=1:value-norm
+measure bytes "$bytes" --match bytes --budgets 5%,10%,20%

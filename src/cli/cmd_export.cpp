@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: 2026 RippleKV contributors
+// SPDX-License-Identifier: MIT
+//
+// ripplekv export: the rows of a budgets file at a prompt's length, in the words of other programs.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/atomic_file.h"
+#include "cli/commands.h"
+#include "cli/places.h"
+#include "cli/setup.h"
+
+namespace ripplekv {
+namespace {
+
+// kvpress keeps int(n * (1 - compression_ratio)) rows of a layer, in floating point: aimed at the middle between two
+// counts, rounding cannot miss the one meant. All rows are a ratio of 0.
+double kvpress_ratio(int64_t rows, int64_t n_prompt) {
+  return rows == n_prompt ? 0 : 1 - (static_cast<double>(rows) + 0.5) / static_cast<double>(n_prompt);
+}
+
+std::string as_kvpress(const Budgets& budgets, const std::vector<int64_t>& rows, int64_t n_prompt) {
+  nlohmann::ordered_json json = {{"press", "PerLayerCompressionPress"},
+                                 {"model", budgets.model.name},
+                                 {"n_prompt", n_prompt},
+                                 {"rows", rows},
+                                 {"compression_ratios", nlohmann::json::array()}};
+  for (int64_t of_layer : rows) json["compression_ratios"].push_back(kvpress_ratio(of_layer, n_prompt));
+  return json_text(json) + "\n";
+}
+
+std::string as_json(const Budgets& budgets, const std::vector<int64_t>& rows, int64_t n_prompt) {
+  nlohmann::ordered_json layers = nlohmann::json::array();
+  for (size_t il = 0; il < rows.size(); ++il) {
+    layers.push_back({{"layer", il},
+                      {"rows", rows[il]},
+                      {"kept_fraction", static_cast<double>(rows[il]) / static_cast<double>(n_prompt)},
+                      {"k", to_string(budgets.kv_format[il].k)},
+                      {"v", to_string(budgets.kv_format[il].v)}});
+  }
+  const nlohmann::ordered_json json = {{"model", budgets.model.name},
+                                       {"fingerprint", budgets.model.fingerprint},
+                                       {"allocator", budgets.allocator},
+                                       {"selector", budgets.selector},
+                                       {"kv_budget", budgets.budget.to_string()},
+                                       {"n_prompt", n_prompt},
+                                       {"layers", layers}};
+  return json_text(json) + "\n";
+}
+
+std::string as_csv(const Budgets& budgets, const std::vector<int64_t>& rows, int64_t n_prompt) {
+  std::string text = "layer,rows,kept_fraction,k,v\n";
+  for (size_t il = 0; il < rows.size(); ++il) {
+    text += fmt::format("{},{},{},{},{}\n", il, rows[il], static_cast<double>(rows[il]) / static_cast<double>(n_prompt),
+                        to_string(budgets.kv_format[il].k), to_string(budgets.kv_format[il].v));
+  }
+  return text;
+}
+
+}  // namespace
+
+Status cmd_export(const ExportArgs& args) {
+  RKV_ASSIGN_OR_RETURN(const Budgets budgets, read_budgets(args.budget_file));
+  if (budgets.budget.kind == KvBudget::Kind::kBytes) {
+    return unsupported(
+        fmt::format("{}: made for {}: the rows of bytes depend on the model's shape, expected a budget as "
+                    "a fraction or in rows",
+                    args.budget_file, budgets.budget.to_string()));
+  }
+  RKV_ASSIGN_OR_RETURN(const std::vector<int64_t> rows, plan_rows(budgets, args.n_prompt));
+  const std::string text = args.to == "kvpress" ? as_kvpress(budgets, rows, args.n_prompt)
+                           : args.to == "csv"   ? as_csv(budgets, rows, args.n_prompt)
+                                                : as_json(budgets, rows, args.n_prompt);
+  if (args.output_file.empty()) {
+    fmt::print("{}", text);
+    return ok_status();
+  }
+  RKV_RETURN_IF_ERROR(prepare_output(args.output_file));
+  return write_file_atomically(args.output_file, text);
+}
+
+}  // namespace ripplekv
