@@ -68,7 +68,8 @@ if [ ${#sources[@]} -gt 0 ]; then
 fi
 
 if $sanitize; then
-  RIPPLEKV_BUILD_DIR=build-sanitize RIPPLEKV_TARGETS=all scripts/build.sh -DRIPPLEKV_TESTS=ON -DRIPPLEKV_WERROR=ON \
+  # Without -Werror: instrumented, std::regex makes GCC warn of what is not.
+  RIPPLEKV_BUILD_DIR=build-sanitize RIPPLEKV_TARGETS=all scripts/build.sh -DRIPPLEKV_TESTS=ON \
     -DRIPPLEKV_SANITIZE=address,undefined
   step "unit tests under the sanitizers"
   ctest --test-dir build-sanitize --output-on-failure -j "$(nproc)" -L unit

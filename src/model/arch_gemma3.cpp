@@ -80,12 +80,11 @@ ggml_tensor* build_layer(LayerGraph& graph, int il, ggml_tensor* x) {
   const LayerWeights& w = graph.layer(il);
   const ModelConfig& config = graph.config();
   const RopeConfig& rope = config.rope_of(il);
-  const float width = config.n_layer == kLayersOf27B ? static_cast<float>(config.n_embd / config.n_head)
-                                                     : static_cast<float>(config.head_dim);
+  const int width = config.n_layer == kLayersOf27B ? config.n_embd / config.n_head : config.head_dim;
   const Qkv qkv = graph.qkv(graph.rms_norm(x, w.attn_norm), w);
   ggml_tensor* q = graph.rope(graph.rms_norm(qkv.q, w.attn_q_norm), rope, nullptr);
   ggml_tensor* k = graph.rope(graph.rms_norm(qkv.k, w.attn_k_norm), rope, nullptr);
-  q = graph.scale(q, 1.0F / std::sqrt(width));
+  q = graph.scale(q, 1.0F / std::sqrt(static_cast<float>(width)));
   ggml_tensor* attended = graph.linear(graph.attention(il, q, k, qkv.v), w.attn_out);
   ggml_tensor* residual = graph.add(graph.rms_norm(attended, w.attn_post_norm), x);
   ggml_tensor* fed = graph.geglu(graph.rms_norm(residual, w.ffn_norm), w);

@@ -52,6 +52,14 @@ bool failed = false;
   return memory;
 }
 void* operator new[](size_t size) { return operator new(size); }
+void* operator new(size_t size, const std::nothrow_t&) noexcept {
+  try {
+    return operator new(size);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+void* operator new[](size_t size, const std::nothrow_t& nothrow) noexcept { return operator new(size, nothrow); }
 [[gnu::noinline]] void operator delete(void* memory) noexcept {
   if (memory != nullptr) --n_live;
   std::free(memory);
