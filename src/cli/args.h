@@ -156,7 +156,6 @@ struct AllocateArgs {
   static constexpr std::string_view kName = "allocate";
   static constexpr std::string_view kSummary = "Turn a profile and a global budget into rows per layer";
   static constexpr std::string_view kExample = "--profile profile.json --kv-budget 10% -o budgets.json";
-  AllocateArgs() { allocator.name = "ripple"; }
   std::string model;               // empty: the profile's, or the default model
   int64_t n_ctx = 0;               // 0: the model's trained context
   std::optional<KvBudget> budget;  // or a target

@@ -30,7 +30,8 @@ bool measures(const AllocateArgs& args) { return args.audit || has_target(args);
 
 Result<Subject> find_subject(const AllocateArgs& args) {
   Subject subject;
-  const bool needs_profile = args.allocator.name == "ripple" || args.allocator.name == "curves";
+  const bool needs_profile =
+      args.allocator.name.empty() || args.allocator.name == "ripple" || args.allocator.name == "curves";
   const bool needs_model = !args.model.empty() || args.n_ctx > 0 || args.allocator.profile_file.empty() ||
                            !needs_profile || measures(args) || args.budget->kind == KvBudget::Kind::kBytes;
   if (needs_model) {
@@ -125,6 +126,7 @@ Status cmd_allocate(const AllocateArgs& args) {
         fmt::format("--audit: got a budget of {}, expected a fraction such as 10%", policy.budget.to_string()));
   }
   RKV_ASSIGN_OR_RETURN(const Subject subject, find_subject(args));
+  if (policy.allocator.empty()) policy.allocator = usual_allocator(subject.profile);
   std::vector<ResultLine> lines;
   if (measures(args)) {
     const std::vector<double> fractions = has_target(args) ? target_ladder() : std::vector<double>{policy.budget.value};

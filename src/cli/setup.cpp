@@ -110,6 +110,10 @@ Result<Policy> make_policy(const KvBudget& budget, const AllocatorArgs& allocato
   return policy;
 }
 
+std::string usual_allocator(const std::optional<Profile>& profile) {
+  return profile && !profile->settings.curve_fractions.empty() ? "curves" : "ripple";
+}
+
 Result<std::optional<Budgets>> resolve_budgets(const KvArgs& args, const Model& model, std::string& note) {
   std::optional<Budgets> budgets;
   if (!args.budget_file.empty()) {
@@ -128,7 +132,7 @@ Result<std::optional<Budgets>> resolve_budgets(const KvArgs& args, const Model& 
     RKV_ASSIGN_OR_RETURN(profile, find_profile(args.allocator.profile_file, model.id()));
   }
   if (policy.allocator.empty()) {
-    policy.allocator = !profile ? "uniform" : profile->settings.curve_fractions.empty() ? "ripple" : "curves";
+    policy.allocator = profile ? usual_allocator(profile) : "uniform";
     if (!profile) {
       note =
           "no profile of this model: every layer gets the same budget; 'ripplekv profile' (or --auto-profile) measures "

@@ -36,6 +36,10 @@ Result<std::optional<Profile>> find_profile(const std::string& named, const Mode
 Result<Policy> make_policy(const KvBudget& budget, const AllocatorArgs& allocator, const SelectorArgs& selector,
                            const KvTypeArgs& type);
 
+// The allocator where none was named: what the profile has measured best. "ripple" without one: it names what is
+// missing.
+std::string usual_allocator(const std::optional<Profile>& profile);
+
 // Nullopt: no budget was asked for, the cache stays full. `note` receives a sentence the user should see (e.g. that
 // budgets are uniform for want of a profile), or "".
 Result<std::optional<Budgets>> resolve_budgets(const KvArgs& args, const Model& model, std::string& note);

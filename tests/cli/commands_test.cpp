@@ -63,8 +63,9 @@ std::string CommandsTest::folder_;
 std::string CommandsTest::model_;
 
 TEST_F(CommandsTest, TheWholeWay) {
-  const json plan =
-      run_json("allocate --profile $D/profile.json --kv-budget 25% --window 8 --tokens 200 --json -o $D/b.json");
+  const json plan = run_json(
+      "allocate --profile $D/profile.json --allocator ripple --kv-budget 25% --window 8 --tokens 200 --json "
+      "-o $D/b.json");
   const auto rows = plan.at("rows").get<std::vector<int64_t>>();
   ASSERT_EQ(rows.size(), 3U);
   EXPECT_EQ(std::accumulate(rows.begin(), rows.end(), int64_t{0}), 150);
