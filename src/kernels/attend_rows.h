@@ -22,6 +22,12 @@ struct Block {
   size_t n;  // 1 to kBlockRows
 };
 
+// The row that a block later stands where this one does: blocks of K and V are read in turn, which processors do not
+// foresee.
+RKV_INLINE void prefetch_next(const uint8_t* row, size_t stride, size_t begin, size_t end) {
+  for (size_t at = begin; at < end; at += 64) __builtin_prefetch(row + kBlockRows * stride + at);
+}
+
 // scores[h][r] = q[h] . row r, for whole vectors of rows: those past n repeat the last row.
 template <RowType type, size_t n_tile>
 void score_rows(const Block& block, const float* q, size_t head_dim, float* scores) {
@@ -34,6 +40,7 @@ void score_rows(const Block& block, const float* q, size_t head_dim, float* scor
       for (size_t j = 0; j < 4; ++j) {
         const size_t row = r0 + r + j;
         rows[j] = block.data + (row < block.n ? row : block.n - 1) * block.stride;
+        prefetch_next(rows[j], block.stride, 0, block.stride);
       }
       F sums[n_tile][4] = {};
       for (size_t i = 0; i < head_dim; i += Reader::kGranule) {
@@ -76,6 +83,7 @@ void add_rows(const Block& block, const float* weights, const float* keep, size_
     }
     const uint8_t* row = block.data;
     for (size_t r = 0; r < block.n; ++r, row += block.stride) {
+      prefetch_next(row, block.stride, i * block.stride / head_dim, (i + width) * block.stride / head_dim);
       F values[kParts];
 #pragma GCC unroll 4
       for (size_t j = 0; j < width; j += Reader::kGranule) Reader::read(row, i + j, values + j / kLanes);

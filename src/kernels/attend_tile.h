@@ -56,24 +56,15 @@ RKV_INLINE void multiply(const int32_t* left, size_t left_row, size_t left_k, co
   }
 }
 
-void read_row(RowType type, const uint8_t* row, size_t head_dim, float* to) {
-  const auto read = [&]<RowType row_type>() {
-    using Reader = RowReader<row_type>;
+template <RowType type>
+void read_rows(const uint8_t* rows, size_t stride, size_t n_rows, size_t head_dim, float* to) {
+  using Reader = RowReader<type>;
+  for (size_t r = 0; r < n_rows; ++r) {
     for (size_t i = 0; i < head_dim; i += Reader::kGranule) {
       F values[Reader::kGranule / kLanes];
-      Reader::read(row, i, values);
-      for (size_t j = 0; j < Reader::kGranule / kLanes; ++j) store(values[j], to + i + j * kLanes);
+      Reader::read(rows + r * stride, i, values);
+      for (size_t j = 0; j < Reader::kGranule / kLanes; ++j) store(values[j], to + r * head_dim + i + j * kLanes);
     }
-  };
-  switch (type) {
-    case RowType::kF32:
-      return read.template operator()<RowType::kF32>();
-    case RowType::kF16:
-      return read.template operator()<RowType::kF16>();
-    case RowType::kQ8_0:
-      return read.template operator()<RowType::kQ8_0>();
-    case RowType::kQ4_0:
-      return read.template operator()<RowType::kQ4_0>();
   }
 }
 
@@ -286,10 +277,18 @@ void attend_panel(const TileMemory& memory, size_t panel, int64_t row, size_t n_
 void read_block(const AttentionRows& rows, int64_t kv_head, int64_t row, size_t n, size_t n_whole, size_t head_dim,
                 float* values) {
   const uint8_t* from = rows.data + kv_head * rows.head_stride + row * rows.row_stride;
-  for (size_t r = 0; r < n; ++r) {
-    read_row(rows.type, from + r * static_cast<size_t>(rows.row_stride), head_dim, values + r * head_dim);
-  }
+  const auto stride = static_cast<size_t>(rows.row_stride);
   for (size_t i = n * head_dim; i < n_whole * head_dim; ++i) values[i] = 0.0F;
+  switch (rows.type) {
+    case RowType::kF32:
+      return read_rows<RowType::kF32>(from, stride, n, head_dim, values);
+    case RowType::kF16:
+      return read_rows<RowType::kF16>(from, stride, n, head_dim, values);
+    case RowType::kQ8_0:
+      return read_rows<RowType::kQ8_0>(from, stride, n, head_dim, values);
+    case RowType::kQ4_0:
+      return read_rows<RowType::kQ4_0>(from, stride, n, head_dim, values);
+  }
 }
 
 void attend_tile(const AttentionShape& shape, const AttentionCall& call, const AttentionUnit& unit,
