@@ -13,7 +13,7 @@ declare -A owner=(
   [selection]=selection [allocation]=allocation [budgets]=allocation
   [profile]=profiling [engine]=engine
 )
-pure=" base selection allocation " # pure functions over host memory: no ggml, no libllama
+pure=" base kernels selection allocation " # pure functions over host memory: no ggml, no libllama
 
 # allowed[layer]: itself and everything it links. The calls stand in CMakeLists.txt top first, each on one line.
 declare -A allowed=()

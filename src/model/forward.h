@@ -45,7 +45,8 @@ struct ForwardBatch {
 
 class Forward {
  public:
-  static Result<std::unique_ptr<Forward>> create(std::shared_ptr<const Model> model, int n_threads);
+  static Result<std::unique_ptr<Forward>> create(std::shared_ptr<const Model> model, int n_threads,
+                                                 AttentionBy attention = AttentionBy::kKernels);
   ~Forward();
   Forward(const Forward&) = delete;
   Forward& operator=(const Forward&) = delete;
@@ -94,6 +95,7 @@ class Forward {
 
   std::shared_ptr<const Model> model_;
   int n_threads_ = 1;
+  AttentionBy attention_ = AttentionBy::kKernels;
   std::vector<ggml_backend*> backends_;  // as WeightStore::devices(), the CPU last
   ggml_backend_sched* sched_ = nullptr;
   int64_t sched_nodes_ = 0;

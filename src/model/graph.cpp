@@ -43,7 +43,8 @@ ggml_tensor* rotate_back(ggml_context* context, ggml_tensor* x, ggml_tensor* pos
 
 LayerGraph::LayerGraph(ggml_context* context, ggml_cgraph* graph, const ModelConfig& config,
                        const ModelWeights& weights, std::span<const Segment> segments,
-                       std::span<const QueryTap> query_taps, int layer_begin, int layer_end)
+                       std::span<const QueryTap> query_taps, int layer_begin, int layer_end,
+                       const AttentionThreads& attention)
     : context_(context),
       graph_(graph),
       config_(config),
@@ -51,7 +52,8 @@ LayerGraph::LayerGraph(ggml_context* context, ggml_cgraph* graph, const ModelCon
       segments_(segments),
       query_taps_(query_taps),
       layer_begin_(layer_begin),
-      layer_end_(layer_end) {
+      layer_end_(layer_end),
+      attention_(attention) {
   for (const Segment& segment : segments_) n_tokens_ += segment.n_tokens;
   if (layer_begin_ == layer_end_) return;
   positions_ = ggml_new_tensor_1d(context_, GGML_TYPE_I32, n_tokens_);
@@ -155,10 +157,18 @@ ggml_tensor* LayerGraph::attention(int il, ggml_tensor* q, ggml_tensor* k, ggml_
     // The writes come first in the graph: the attention below reads what they wrote.
     ggml_build_forward_expand(graph_, ggml_set_rows(context_, cache.k(), of_segment(k), index));
     ggml_build_forward_expand(graph_, ggml_set_rows(context_, cache.v(), of_segment(v), index));
-    ggml_tensor* attended = ggml_flash_attn_ext(context_, of_segment(q), rows_seen(cache.k()), rows_seen(cache.v()),
-                                                mask(s, n_past, window), config_.attention_scale, 0.0F, 0.0F);
-    ggml_prec_set_acc(attended, GGML_PREC_F32);
-    attended = ggml_reshape_2d(context_, attended, int64_t{config_.head_dim} * config_.n_head, n);
+    ggml_tensor* rows_k = rows_seen(cache.k());
+    ggml_tensor* rows_v = rows_seen(cache.v());
+    ggml_tensor* attended = nullptr;
+    if (attention_.by == AttentionBy::kKernels && AttentionOp::supports(rows_k, rows_v)) {
+      attended = attention_ops_.emplace_back().add(context_, of_segment(q), rows_k, rows_v, config_.attention_scale,
+                                                   window, attention_.n_threads);
+    } else {
+      attended = ggml_flash_attn_ext(context_, of_segment(q), rows_k, rows_v, mask(s, n_past, window),
+                                     config_.attention_scale, 0.0F, 0.0F);
+      ggml_prec_set_acc(attended, GGML_PREC_F32);
+      attended = ggml_reshape_2d(context_, attended, int64_t{config_.head_dim} * config_.n_head, n);
+    }
     out = out == nullptr ? attended : ggml_concat(context_, out, attended, 1);
     first += n;
   }

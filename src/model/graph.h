@@ -4,16 +4,19 @@
 // LayerGraph: the blocks an architecture builds a layer from, over a batch of tokens of one or more sequences. Matrix
 // products run over all tokens at once; attention runs per sequence, each over its own ragged cache. Attention writes
 // the new K and V rows behind the rows held and reads them back with the rest, so a layer always sees its full cache.
-// Lives for the building of one graph; owns nothing. Shapes in ggml order; "!! permuted !!" where strides are not.
+// Lives until its graph is computed; owns only what attention ops refer to. Shapes in ggml order; "!! permuted !!"
+// where strides are not.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "model/attention_op.h"
 #include "model/weights.h"
 #include "ripplekv/kv_cache.h"
 #include "ripplekv/model.h"
@@ -57,7 +60,8 @@ ggml_tensor* rotate_back(ggml_context* context, ggml_tensor* x, ggml_tensor* pos
 class LayerGraph {
  public:
   LayerGraph(ggml_context* context, ggml_cgraph* graph, const ModelConfig& config, const ModelWeights& weights,
-             std::span<const Segment> segments, std::span<const QueryTap> query_taps, int layer_begin, int layer_end);
+             std::span<const Segment> segments, std::span<const QueryTap> query_taps, int layer_begin, int layer_end,
+             const AttentionThreads& attention);
 
   const ModelConfig& config() const { return config_; }
   const LayerWeights& layer(int il) const { return weights_.layers[static_cast<size_t>(il)]; }
@@ -93,6 +97,8 @@ class LayerGraph {
   std::span<const QueryTap> query_taps_;
   int layer_begin_;
   int layer_end_;
+  AttentionThreads attention_;
+  std::deque<AttentionOp> attention_ops_;  // never moved: the graph points to them
   int64_t n_tokens_ = 0;
   ggml_tensor* positions_ = nullptr;  // I32 [n_tokens]
   ggml_tensor* row_index_ = nullptr;  // I64 [n_tokens, layers of the graph]

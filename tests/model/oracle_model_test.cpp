@@ -45,11 +45,11 @@ class OracleModelTest : public ::testing::Test {
 
   void SetUp() override { RKV_NEED_FILE(test::model_path(), "the default model"); }
 
-  void load(WeightsMode weights) {
+  void load(WeightsMode weights, AttentionBy attention = AttentionBy::kKernels) {
     auto loaded = Model::load(test::model_path(), {.weights = weights});
     ASSERT_TRUE(loaded.ok()) << loaded.status().message();
     model_ = *loaded;
-    auto created = Forward::create(model_, 2);
+    auto created = Forward::create(model_, 2, attention);
     ASSERT_TRUE(created.ok()) << created.status().message();
     forward_ = std::move(*created);
     tokens_ = model_->vocab().tokenize(kText, true, true);
@@ -92,8 +92,9 @@ TEST_F(OracleModelTest, TokenizesLikeTheOracle) {
   EXPECT_NE(tokens_.size() % 32, 0U);
 }
 
+// With ggml's attention on both sides: what native weights make of other roundings is a KL of about 0.003.
 TEST_F(OracleModelTest, NativeWeightsMatchAtEveryPositionInChunks) {
-  load(WeightsMode::kNative);
+  load(WeightsMode::kNative, AttentionBy::kGgml);
   for (const int n_chunk : {1, 7, 32, 33, 512}) {
     test::Oracle oracle(test::model_path(), {.n_ubatch = n_chunk});
     ASSERT_TRUE(oracle.ok());

@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: 2026 RippleKV contributors
+// SPDX-License-Identifier: MIT
+//
+// What attention.cpp and the kernels of each instruction set share: a unit of work and its partial result. Included by
+// files that are compiled for processors which others may not be: no function of the standard library, nothing inline
+// with external linkage beyond plain structs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/attention.h"
+
+namespace ripplekv {
+
+// Rows of one block; partial results are rescaled at most once per block.
+constexpr int64_t kBlockRows = 64;
+
+// Queries [query_begin, query_end) of all heads of kv_head over rows [row_begin, row_end).
+struct AttentionUnit {
+  int64_t kv_head = 0;
+  int64_t n_rows = 0;  // that the KV head has
+  int64_t query_begin = 0;
+  int64_t query_end = 0;
+  int64_t row_begin = 0;  // a multiple of kBlockRows
+  int64_t row_end = 0;
+};
+
+// Sums of one block of rows, before division: of query i of head h at [h * n_query + i].
+struct PartialSums {
+  float* weighted = nullptr;  // F32 [head_dim, n_query, n_head]: sum of w * V, w = 2^(s - max) up to a common factor
+  float* max = nullptr;       // F32 [n_query, n_head]: largest score s, in units of log 2
+  float* sum = nullptr;       // F32 [n_query, n_head]: sum of w; 0: saw no row
+};
+
+struct AttentionKernels {
+  const char* name;
+  int64_t panel_width;                                       // queries that a tile's inner loop takes together
+  int64_t (*tile_bytes)(int64_t n_query, int64_t head_dim);  // memory of a thread for a tile of so many queries
+  void (*attend_rows)(const AttentionShape&, const AttentionCall&, const AttentionUnit&, const PartialSums&, uint8_t*);
+  void (*attend_tile)(const AttentionShape&, const AttentionCall&, const AttentionUnit&, const PartialSums&, uint8_t*);
+};
+
+extern const AttentionKernels kPortableKernels;
+#if defined(__x86_64__)
+extern const AttentionKernels kAvx2Kernels;
+extern const AttentionKernels kAvx512Kernels;
+#endif
+
+// Rows [begin, end) that query i may see.
+static inline int64_t visible_end(const AttentionShape& shape, const AttentionCall& call, const AttentionUnit& unit,
+                                  int64_t i) {
+  return call.causal ? unit.n_rows - shape.n_query + i + 1 : unit.n_rows;
+}
+static inline int64_t visible_begin(const AttentionCall& call, int64_t end) {
+  return call.window > 0 && end > call.window ? end - call.window : 0;
+}
+
+// Bytes of a thread's memory: multiples of a cache line, in the order the kernels take them.
+static inline int64_t whole_lines(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+static inline int64_t whole_panels(int64_t n, int64_t width) { return (n + width - 1) / width * width; }
+
+}  // namespace ripplekv
