@@ -304,18 +304,23 @@ void attend_tile(const AttentionShape& shape, const AttentionCall& call, const A
   memory.place(work, n_lanes, shape.head_dim);
 
   const float scale = call.scale * 1.44269504F;  // exponents are powers of 2
-  for (int64_t lane = 0; lane < n_lanes; ++lane) {
-    const size_t panel = static_cast<size_t>(lane) / kPanel;
-    int32_t* to = memory.q + panel * kPanel * head_dim / 2 + static_cast<size_t>(lane) % kPanel;
-    float* q = memory.values;
-    int32_t* pairs = memory.k;  // free until the first block
-    for (size_t i = 0; i < head_dim; ++i) {
-      q[i] = lane < n ? call.q[head_of(lane) * call.q_head_stride + query_of(lane) * call.q_query_stride +
-                               static_cast<int64_t>(i)]
-                      : 0.0F;
+  for (int64_t first = 0; first < n_lanes; first += kLanes) {
+    float* q = memory.values;  // as memory.k, free until the first block
+    for (int64_t lane = first; lane < first + static_cast<int64_t>(kLanes); ++lane) {
+      for (size_t i = 0; i < head_dim; ++i) {
+        *q++ = lane < n ? call.q[head_of(lane) * call.q_head_stride + query_of(lane) * call.q_query_stride +
+                                 static_cast<int64_t>(i)]
+                        : 0.0F;
+      }
     }
-    scale_to_length(q, 1, head_dim, reinterpret_cast<int16_t*>(pairs), memory.q_scale + lane);
-    for (size_t i = 0; i < head_dim / 2; ++i) to[i * kPanel] = pairs[i];
+    scale_to_length(memory.values, kLanes, head_dim, reinterpret_cast<int16_t*>(memory.k), memory.q_scale + first);
+    const size_t panel = static_cast<size_t>(first) / kPanel;
+    int32_t* to = memory.q + panel * kPanel * head_dim / 2 + static_cast<size_t>(first) % kPanel;
+    for (size_t i = 0; i < head_dim / 2; ++i) {
+      for (size_t lane = 0; lane < kLanes; ++lane) to[i * kPanel + lane] = memory.k[lane * head_dim / 2 + i];
+    }
+  }
+  for (int64_t lane = 0; lane < n_lanes; ++lane) {
     memory.q_scale[lane] *= scale;
     const int64_t end = lane < n ? visible_end(shape, call, unit, query_of(lane)) : 0;
     memory.end[lane] = static_cast<int32_t>(end);

@@ -15,9 +15,10 @@
 namespace ripplekv {
 namespace {
 
-constexpr int64_t kRowsUnits = 64;       // to aim for: enough to keep many threads busy to the end
-constexpr int64_t kTileUnits = 24;       // likewise; each prepares its queries and keeps as many sums as they have
-constexpr int64_t kUnitRowsMin = 256;    // merging costs a few rows' time
+constexpr int64_t kRowsUnits = 64;     // to aim for: enough to keep many threads busy to the end
+constexpr int64_t kTileUnits = 24;     // likewise; each prepares its queries and keeps as many sums as they have
+constexpr int64_t kRowsRowsMin = 256;  // rows of a unit at least: merging costs a few rows' time
+constexpr int64_t kTileRowsMin = 2048;
 constexpr int64_t kRowsQueries = 48;     // queries x group of one unit of attend_rows: its scores stay in L1
 constexpr int64_t kTileQueries = 384;    // likewise of attend_tile: a block's conversion is shared by them
 constexpr int64_t kTileQueriesMin = 32;  // from here on attend_tile is faster
@@ -90,7 +91,7 @@ AttentionPlan plan_attention(const AttentionShape& shape, int n_threads, const A
   plan.n_query_blocks = blocks_of(shape.n_query, plan.n_unit_query);
   const int64_t n_row_blocks =
       std::min(blocks_of(plan.tiles ? kTileUnits : kRowsUnits, plan.n_query_blocks * shape.n_head_kv),
-               blocks_of(shape.n_rows, kUnitRowsMin));
+               blocks_of(shape.n_rows, plan.tiles ? kTileRowsMin : kRowsRowsMin));
   plan.n_unit_rows = blocks_of(blocks_of(shape.n_rows, n_row_blocks), kBlockRows) * kBlockRows;
   plan.n_row_blocks = blocks_of(shape.n_rows, plan.n_unit_rows);
   const int64_t n = plan.n_unit_query * n_group;
