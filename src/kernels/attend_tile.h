@@ -214,7 +214,7 @@ void score_panel(const TileMemory& memory, size_t panel, int64_t row, size_t n_r
           const I at = set(static_cast<int32_t>(row + static_cast<int64_t>(r + a)));
           const I end = load(memory.end + panel * kPanel + p * kLanes);
           const I begin = load(memory.begin + panel * kPanel + p * kLanes);
-          score = (at < end) & (at >= begin) ? score : set(-__builtin_inff());
+          score = ((at < end) & (at >= begin)) ? score : set(-__builtin_inff());
         }
         largest[p] = max(largest[p], score);
         store(score, memory.scores + (r + a) * kPanel + p * kLanes);
