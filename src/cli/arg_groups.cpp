@@ -224,6 +224,20 @@ void add_allocator_args(OptionTable& table, AllocatorArgs& allocator, SelectorAr
             .value = "B",
             .help = "The last layer gets the mean divided by B on the rows that can be dropped (pyramid)"},
            allocator.pyramid.beta, {.min = 1, .min_excluded = true});
+  // Options of one allocator choose it; beside another they would have no effect, which nobody means.
+  table.add_rule([&table, &allocator]() -> Status {
+    for (const auto& [option, owner] :
+         {std::pair{"--r", "ripple"}, std::pair{"--gamma", "ripple"}, std::pair{"--transform", "ripple"},
+          std::pair{"--signal", "ripple"}, std::pair{"--beta", "pyramid"}}) {
+      if (!table.given(option)) continue;
+      if (allocator.name.empty()) allocator.name = owner;
+      if (allocator.name != owner && allocator.name != kAllocatorFile) {
+        return invalid_argument(
+            fmt::format("{}: got it beside --allocator {}, expected {}", option, allocator.name, owner));
+      }
+    }
+    return ok_status();
+  });
   // One window, so that the rows outside the pyramid are the rows the selector protects.
   table.add_rule([&allocator, &selector] {
     allocator.pyramid.window = selector.options.window;

@@ -3,6 +3,7 @@
 //
 // Flags of `eval`, and the grammar of its policies.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -94,6 +95,16 @@ Result<PolicyArgs> parse_policy(std::string_view text) {
     allocator = selector.substr(plus + 1);
     selector = selector.substr(0, plus);
   }
+  if (selector == "full") {
+    return invalid_argument(fmt::format("got {}: full keeps every row, expected it alone", quoted(text)));
+  }
+  if (selector.find('+') != std::string_view::npos && !selector.starts_with("sinks+")) {
+    std::vector<std::string_view> allocators;
+    for (const AllocatorInfo& info : allocator_registry()) allocators.push_back(info.name);
+    return invalid_argument(fmt::format("got {}, expected one of the allocators {} behind the +", quoted(text),
+                                        fmt::join(allocators, ", ")));
+  }
+  if (selector.empty()) return invalid_argument(fmt::format("got {}, expected a selector first", quoted(text)));
   OptionTable table;
   add_allocator_args(table, policy.allocator, policy.selector, /*may_be_file=*/false);
   add_selector_args(table, policy.selector);

@@ -127,13 +127,18 @@ Status cmd_allocate(const AllocateArgs& args) {
   }
   RKV_ASSIGN_OR_RETURN(const Subject subject, find_subject(args));
   if (policy.allocator.empty()) policy.allocator = usual_allocator(subject.profile);
+  if (subject.profile && !subject.profile->complete()) print_to_stderr("note: " + unfinished_note(*subject.profile));
   std::vector<ResultLine> lines;
   if (measures(args)) {
     const std::vector<double> fractions = has_target(args) ? target_ladder() : std::vector<double>{policy.budget.value};
     RKV_ASSIGN_OR_RETURN(lines, measure(args, subject, policy, fractions));
   }
   if (has_target(args)) {
-    RKV_ASSIGN_OR_RETURN(policy.budget.value, smallest_kept(lines, {args.target_kl, args.target_top1}));
+    const Target target = {args.target_kl, args.target_top1};
+    RKV_ASSIGN_OR_RETURN(const double coarse, smallest_kept(lines, target));
+    // Once more, between it and the largest that failed.
+    RKV_ASSIGN_OR_RETURN(lines, measure(args, subject, policy, ladder_below(coarse)));
+    RKV_ASSIGN_OR_RETURN(policy.budget.value, smallest_kept(lines, target));
   }
   RKV_ASSIGN_OR_RETURN(const Budgets budgets,
                        make_budgets(subject.id, policy, subject.profile ? &*subject.profile : nullptr,

@@ -212,6 +212,17 @@ Status cmd_eval(const EvalArgs& args) {
   RKV_RETURN_IF_ERROR(prepare_output(args.output_file));
   RKV_ASSIGN_OR_RETURN(const auto model, load_model(args.model));
   RKV_ASSIGN_OR_RETURN(const auto samples, read_samples(args, *model));
+  if (args.data_dir.empty()) {
+    const int64_t n_ctx = context_limit(args.model, model->config());
+    const int64_t most = args.max_tokens > 0 ? std::min(args.max_tokens, n_ctx) : n_ctx;
+    for (const EvalSample& sample : samples) {
+      if (sample.length <= most) continue;
+      return invalid_argument(
+          fmt::format("--lengths: got {} tokens, expected at most {} ({}): a cut would drop what is "
+                      "asked for",
+                      sample.length, most, most < n_ctx ? "--max-tokens" : "the context; --ctx-size raises it"));
+    }
+  }
   Profiles profiles(model->id());
   RKV_ASSIGN_OR_RETURN(std::vector<EvalPolicy> policies, make_policies(args, profiles));
   RKV_ASSIGN_OR_RETURN(ResultsFile results, ResultsFile::open(args.output_file, header_of(args, *model), args.fresh));

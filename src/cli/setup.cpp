@@ -110,6 +110,11 @@ Result<Policy> make_policy(const KvBudget& budget, const AllocatorArgs& allocato
   return policy;
 }
 
+std::string unfinished_note(const Profile& profile) {
+  return fmt::format("the profile is unfinished ({} of {} samples); 'ripplekv profile' goes on with it",
+                     profile.samples.size(), profile.n_sample_planned);
+}
+
 std::string usual_allocator(const std::optional<Profile>& profile) {
   return profile && !profile->settings.curve_fractions.empty() ? "curves" : "ripple";
 }
@@ -140,8 +145,7 @@ Result<std::optional<Budgets>> resolve_budgets(const KvArgs& args, const Model& 
     }
   }
   if (profile && !profile->complete()) {
-    note = fmt::format("the profile is unfinished ({} of {} samples); 'ripplekv profile' goes on with it",
-                       profile->samples.size(), profile->n_sample_planned);
+    note = unfinished_note(*profile);
   }
   RKV_ASSIGN_OR_RETURN(budgets, make_budgets(model.id(), policy, profile ? &*profile : nullptr,
                                              {.layer = model.config().layer_shape()}));

@@ -36,6 +36,9 @@ Result<std::optional<Profile>> find_profile(const std::string& named, const Mode
 Result<Policy> make_policy(const KvBudget& budget, const AllocatorArgs& allocator, const SelectorArgs& selector,
                            const KvTypeArgs& type);
 
+// What a user should know of a profile with fewer samples than planned.
+std::string unfinished_note(const Profile& profile);
+
 // The allocator where none was named: what the profile has measured best. "ripple" without one: it names what is
 // missing.
 std::string usual_allocator(const std::optional<Profile>& profile);

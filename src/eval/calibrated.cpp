@@ -22,6 +22,9 @@ Result<std::vector<ResultLine>> measure_on(Engine& engine, const std::vector<Pro
     const auto measured = run_prompt(engine, samples[i].ids, options, [&](int64_t done, int64_t of) {
       if (on_progress) on_progress(begun + done * (kUnits / 2) / of, total);
     });
+    if (!measured.ok() && measured.status().code() == StatusCode::kCancelled) {
+      return cancelled("interrupted; nothing was chosen");
+    }
     if (!measured.ok()) return measured.status().with_context(fmt::format("sample '{}'", samples[i].id));
     for (const PolicyResult& result : measured->results) {
       ResultLine& line = lines.emplace_back();
@@ -64,6 +67,17 @@ std::vector<EvalPolicy> candidates(const Policy& base, const Profile& profile) {
 
 std::vector<double> target_ladder() {
   return {0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1};
+}
+
+std::vector<double> ladder_below(double kept) {
+  constexpr int kSteps = 8;
+  double before = 0;
+  for (double step : target_ladder()) {
+    if (step < kept) before = step;
+  }
+  std::vector<double> steps;
+  for (int i = 1; i <= kSteps; ++i) steps.push_back(i == kSteps ? kept : before + (kept - before) * i / kSteps);
+  return steps;
 }
 
 Result<double> smallest_kept(const std::vector<ResultLine>& lines, const Target& target) {

@@ -30,8 +30,10 @@ struct Target {
   double kl = 0;    // nats, at most
   double top1 = 0;  // agreement, at least
 };
-// Kept fractions that are tried for it, ascending; the last keeps all.
+// Kept fractions that are tried for it, ascending; the last keeps all. Then, once `kept` of them is the smallest that
+// holds, eight steps from the one before up to it.
 std::vector<double> target_ladder();
+std::vector<double> ladder_below(double kept);
 // The smallest fraction of the lines that holds the target, as does every larger one; the lines are of one policy.
 // Error: none does.
 Result<double> smallest_kept(const std::vector<ResultLine>& lines, const Target& target);

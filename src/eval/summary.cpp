@@ -113,6 +113,11 @@ std::string summary_table(const Summary& summary) {
       "| --- | --- | --- | --- | --- | --- | --- | --- | --- |{} --- | --- |\n",
       scored ? " score |" : "", summary.baseline, scored ? " --- |" : "");
   for (const SummaryRow& row : summary.rows) {
+    if (row.n_sample == 0) {
+      text += fmt::format("| {:g}% | {} | 0 ({} failed) | - | - | - | - | - | - |{} | |\n", row.kept * 100, row.policy,
+                          row.n_failed, scored ? " - |" : "");
+      continue;
+    }
     text += fmt::format("| {:g}% | {} | {}{} | {:.0f} | {} | {:.4f} [{:.4f}, {:.4f}] | {:.4f} | {:.3f} ({}) | {:.3f} |",
                         row.kept * 100, row.policy, row.n_sample,
                         row.n_failed > 0 ? fmt::format(" ({} failed)", row.n_failed) : "", row.rows,
@@ -129,6 +134,11 @@ std::string summary_table(const Summary& summary) {
 nlohmann::ordered_json summary_json(const Summary& summary) {
   nlohmann::ordered_json rows = nlohmann::json::array();
   for (const SummaryRow& row : summary.rows) {
+    if (row.n_sample == 0) {
+      rows.push_back(
+          {{"policy", row.policy}, {"kept", row.kept}, {"samples", 0}, {"failed", row.n_failed}, {"kl", nullptr}});
+      continue;
+    }
     nlohmann::ordered_json entry = {{"policy", row.policy},      {"kept", row.kept},
                                     {"samples", row.n_sample},   {"failed", row.n_failed},
                                     {"rows", row.rows},          {"bytes", row.bytes},

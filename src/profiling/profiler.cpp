@@ -109,8 +109,9 @@ Status SampleProfiler::check() {
     const auto rows = static_cast<int64_t>(std::floor(fraction * static_cast<double>(n_prompt()) + 1e-9));
     const int64_t at_least = selector_->protected_rows().count() + 1;
     if (rows < at_least) {
-      return fail(fmt::format("--curves {:g}% keeps {} of {} rows, expected at least {} (the protected rows and one)",
-                              fraction * 100, rows, n_prompt(), at_least));
+      return fail(
+          fmt::format("a kept fraction of {:g}% is {} of {} rows, expected at least {} (the protected rows and one)",
+                      fraction * 100, rows, n_prompt(), at_least));
     }
   }
   return ok_status();

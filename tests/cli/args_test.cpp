@@ -411,6 +411,8 @@ TEST(Args, DefaultsAreLlamaCpps) {
   EXPECT_EQ(args.kv.allocator.name, "");
   EXPECT_FALSE(args.prompt.prompt);
   EXPECT_EQ(parsed<AllocateArgs>({"--kv-budget", "10%"}).allocator.name, "") << "chosen by the profile";
+  EXPECT_EQ(parsed<AllocateArgs>({"--kv-budget", "10%", "--transform", "log"}).allocator.name, "ripple");
+  EXPECT_EQ(parsed<AllocateArgs>({"--beta", "9", "--kv-budget", "10%"}).allocator.name, "pyramid");
 }
 
 TEST(Args, SpecialValues) {
@@ -556,6 +558,11 @@ TEST(Args, RefusesFlagsThatContradictOrDoNothing) {
       {{"trace", "--kv-budget", "10%"}, {"--input", "required"}},
       {{"allocate"}, {"ripplekv allocate", "--kv-budget: it is required, or --target-kl"}},
       {{"allocate", "--kv-budget", "10%", "--target-kl", "0.1"}, {"--kv-budget: got a target as well"}},
+      {{"allocate", "--kv-budget", "10%", "--allocator", "uniform", "--r", "8"},
+       {"--r: got it beside --allocator uniform"}},
+      {{"run", "--kv-budget", "10%", "--allocator", "ripple", "--beta", "8"},
+       {"--beta: got it beside --allocator ripple"}},
+      {{"trace", "--input", "x", "-o", "t", "--html", "t"}, {"--html: got the file of --output"}},
       {{"tune"}, {"ripplekv tune", "--kv-budget", "required"}},
       {{"validate", "--json", "x"}, {"ripplekv validate", "--data", "required"}},
       {{"eval", "leval", "-o", "x"}, {"ripplekv eval", "--policies", "required"}},

@@ -97,11 +97,19 @@ TEST_F(MeasuringCommandsTest, EvalFailsForAFailedSampleAndTriesItAgain) {
   for (int round = 0; round < 2; ++round) {
     const Outcome outcome = run(command);
     EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_NE(outcome.text.find("| 2% | snapkv | 0 (4 failed) | - |"), std::string::npos) << outcome.text;
     EXPECT_NE(outcome.text.find("4 of 4 samples failed"), std::string::npos) << outcome.text;
     EXPECT_NE(outcome.text.find("snapkv at 2%: --kv-budget 2%"), std::string::npos) << outcome.text;
   }
   EXPECT_NE(text_of("f.jsonl").find("\"error\""), std::string::npos);
   EXPECT_EQ(text_of("f.jsonl").find("\"kl\""), std::string::npos) << "a failure is never a score";
+}
+
+// A needle that a cut could drop is no test of anything.
+TEST_F(MeasuringCommandsTest, GeneratedSamplesAreNotCut) {
+  const std::string command = "eval needle -m $M --lengths 1k --depths 50% --policies snapkv -o $D/n.jsonl ";
+  EXPECT_NE(run(command + "--max-tokens 300").text.find("expected at most 300 (--max-tokens)"), std::string::npos);
+  EXPECT_NE(run(command + "-c 500").text.find("expected at most 500 (the context"), std::string::npos);
 }
 
 TEST_F(MeasuringCommandsTest, Validate) {

@@ -44,7 +44,8 @@ TEST(PolicyArgs, Options) {
 
 TEST(PolicyArgs, Refusals) {
   for (const char* text : {"", "nothing", "snapkv+", "+ripple", "snapkv+ripple+curves", "snapkv:", "snapkv:r",
-                           "snapkv:selector=h2o", "snapkv:r=4:r=8", "snapkv:kernel=2", "snapkv:help"}) {
+                           "snapkv:selector=h2o", "full+uniform", "snapkv+foo", "snapkv:r=8", "snapkv+curves:beta=3",
+                           "snapkv:r=4:r=8", "snapkv:kernel=2", "snapkv:help"}) {
     EXPECT_FALSE(parse_policy(text).ok()) << text;
   }
 }

@@ -137,7 +137,7 @@ TEST_F(ProfileRunTest, RefusesWhatCannotBeMeasured) {
   EXPECT_NE(measure(settings(), stranger).status().message().find("token id"), std::string::npos);
   ProfileSettings few = settings();
   few.curve_fractions = {0.1};
-  EXPECT_NE(measure(few, samples(1)[0]).status().message().find("--curves 10%"), std::string::npos);
+  EXPECT_NE(measure(few, samples(1)[0]).status().message().find("a kept fraction of 10%"), std::string::npos);
 }
 
 TEST_F(ProfileRunTest, ResumedIsTheSameAsUninterrupted) {

@@ -59,7 +59,8 @@ TEST_F(RunnerTest, EachResultIsWhatATraceOfItsOwnSays) {
   EXPECT_EQ(result->results[0].top1, 1);
   EXPECT_EQ(result->results[0].rows, 320);
   size_t i = 1;
-  for (const EvalPolicy& of : std::vector<EvalPolicy>(options().policies.begin() + 1, options().policies.end())) {
+  const std::vector<EvalPolicy> policies = options().policies;
+  for (const EvalPolicy& of : std::span(policies).subspan(1)) {
     for (const double kept : {0.3, 0.5}) {
       SCOPED_TRACE(of.name);
       const PolicyResult& got = result->results[i++];
@@ -82,7 +83,7 @@ TEST_F(RunnerTest, EachResultIsWhatATraceOfItsOwnSays) {
 }
 
 TEST_F(RunnerTest, PoliciesAnswerAsTheyWouldAlone) {
-  const auto prompt = tokens(60, 4);
+  const auto prompt = tokens(80, 4);
   RunnerOptions with_answers = options();
   with_answers.n_generate = 12;
   const auto result = run_prompt(*engine_, prompt, with_answers, nullptr);
@@ -90,7 +91,7 @@ TEST_F(RunnerTest, PoliciesAnswerAsTheyWouldAlone) {
   EXPECT_EQ(result->results[0].answer, result->full_text);
   const PolicyResult& second = result->results[3];
   EXPECT_EQ(second.policy, "b");
-  Sequence alone = prefill(*engine_, prompt, plan(policy("snapkv", "ripple", 0.3), 60));
+  Sequence alone = prefill(*engine_, prompt, plan(policy("snapkv", "ripple", 0.3), 80));
   GenerateOptions greedy;
   greedy.sampling.temperature = 0;
   greedy.n_predict = 12;
@@ -111,16 +112,16 @@ TEST_F(RunnerTest, EqualBytes) {
   EvalPolicy half = named("h", "snapkv", "uniform");
   half.policy.kv_format = {};
   at_bytes.policies = {half, small};
-  at_bytes.kept = {0.5};
+  at_bytes.kept = {0.3};
   const auto result = run_prompt(*engine_, prompt, at_bytes, nullptr);
   ASSERT_TRUE(result.ok()) << result.status().message();
-  const int64_t budget = bytes_per_row(config().layer_shape(), KvFormat{}) * 100 * 4 / 2;
+  const int64_t budget = bytes_per_row(config().layer_shape(), KvFormat{}) * 100 * 4 * 3 / 10;
   for (const PolicyResult& of : result->results) {
     EXPECT_LE(of.bytes, budget) << of.policy;
     EXPECT_GE(of.bytes, budget - 4 * bytes_per_row(config().layer_shape(), KvFormat{})) << of.policy;
   }
-  EXPECT_EQ(result->results[0].rows, 200);
-  EXPECT_GT(result->results[1].rows, 300);
+  EXPECT_EQ(result->results[0].rows, 120);
+  EXPECT_GT(result->results[1].rows, 250);
 }
 
 TEST_F(RunnerTest, Refusals) {
