@@ -41,7 +41,7 @@ std::vector<std::string> selector_names() {
 
 INSTANTIATE_TEST_SUITE_P(Axes, EngineMatrixTest,
                          ::testing::Combine(::testing::ValuesIn(selector_names()),
-                                            ::testing::Values("uniform", "pyramid", "ripple"),
+                                            ::testing::Values("uniform", "pyramid", "ripple", "curves"),
                                             ::testing::Values(kF32Cache, KvFormat{KvType::kF16, KvType::kF16},
                                                               KvFormat{KvType::kQ8_0, KvType::kQ8_0},
                                                               KvFormat{KvType::kQ8_0, KvType::kQ4_0},
