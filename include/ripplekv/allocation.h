@@ -83,10 +83,10 @@ struct DamageCurves {
 // Shares that minimise the summed damage at a mean kept fraction: curves interpolated as powers of the rows dropped per
 // row kept, made convex, then spent greedily by marginal gain. They hold for that budget only: a small one goes to
 // other layers than a large one. Errors: no curves, sizes that disagree, values that are not finite or negative.
+Result<AllocationWeights> curves_weights(const DamageCurves& curves, double kept_fraction);
 // What the same curves say of rows that were allotted: the sum of the layers' damages. Real damage differs from it by
 // what layers do to each other. kept: [n_layer] fractions. Errors: as curves_weights().
 Result<double> predicted_damage(const DamageCurves& curves, std::span<const double> kept);
-Result<AllocationWeights> curves_weights(const DamageCurves& curves, double kept_fraction);
 
 // Whole rows for a prompt: targets from the weights, clamped to [floor, n_prompt]; what a clamp frees or takes is
 // redistributed over the layers still free (water-filling); whole numbers by largest remainder (ties: lower layer).

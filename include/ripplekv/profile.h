@@ -71,6 +71,8 @@ struct LayerStatistic {
   double standard_error = 0;  // over samples; 0 with one sample
 };
 
+// Of one sample's values, [n_repeat][n_layer], for one layer. REQUIRES: at least one repeat.
+double mean_of_repeats(const std::vector<std::vector<double>>& repeats, size_t layer);
 // [n_layer]: mean over samples and repeats. REQUIRES: at least one sample.
 std::vector<LayerStatistic> sensitivity_of(const Profile& profile);
 std::vector<LayerStatistic> local_response_of(const Profile& profile);  // likewise

@@ -44,11 +44,24 @@ Result<std::vector<KvFormat>> parse_formats(std::string_view text) {
   return formats;
 }
 
-// How samples are cut and continued, as `profile` and `validate` have it.
-void add_sample_args(OptionTable& table, ProfileSettings& settings, int& n_sample) {
+void add_calibration(OptionTable& table, std::string& calibration) {
+  add_path(table,
+           {.names = "--calibration",
+            .value = "FILE|DIR",
+            .help = "Samples to measure on: text, or JSON lines (docs/profile.md)",
+            .default_text = "a built-in generator of long documents"},
+           calibration);
+}
+
+void add_sample_sizes(OptionTable& table, int& n_sample, int64_t& max_tokens) {
   add_size(table, {.names = "--limit", .value = "N", .help = "Most samples taken"}, n_sample, {.min = 1});
   add_size(table, {.names = "--max-tokens", .value = "N", .help = "Longer prompts are cut in the middle to this"},
-           settings.max_tokens, {.min = 1, .max = kTokensMax});
+           max_tokens, {.min = 1, .max = kTokensMax});
+}
+
+// How samples are cut and continued, as `profile` and `validate` have it.
+void add_sample_args(OptionTable& table, ProfileSettings& settings, int& n_sample) {
+  add_sample_sizes(table, n_sample, settings.max_tokens);
   add_size(table,
            {.names = "--answer-tokens",
             .value = "N",
@@ -67,15 +80,8 @@ void add_nudge_args(OptionTable& table, ProfileSettings& settings) {
 
 void add_choice_args(OptionTable& table, ChoiceArgs& choice) {
   table.begin_group("Samples the choice is made on");
-  add_path(table,
-           {.names = "--calibration",
-            .value = "FILE|DIR",
-            .help = "Samples to measure on: text, or JSON lines (docs/profile.md)",
-            .default_text = "a built-in generator of long documents"},
-           choice.calibration);
-  add_size(table, {.names = "--limit", .value = "N", .help = "Most samples taken"}, choice.n_sample, {.min = 1});
-  add_size(table, {.names = "--max-tokens", .value = "N", .help = "Longer prompts are cut in the middle to this"},
-           choice.max_tokens, {.min = 1, .max = kTokensMax});
+  add_calibration(table, choice.calibration);
+  add_sample_sizes(table, choice.n_sample, choice.max_tokens);
   add_size(table,
            {.names = "--answer-tokens",
             .value = "N",
@@ -89,12 +95,7 @@ void add_choice_args(OptionTable& table, ChoiceArgs& choice) {
 void add_measuring_args(OptionTable& table, ProfileArgs& args) {
   ProfileSettings& settings = args.settings;
   table.begin_group("Calibration");
-  add_path(table,
-           {.names = "--calibration",
-            .value = "FILE|DIR",
-            .help = "Samples to measure on: text, or JSON lines (docs/profile.md)",
-            .default_text = "a built-in generator of long documents"},
-           args.calibration);
+  add_calibration(table, args.calibration);
   add_sample_args(table, settings, args.n_sample);
 
   table.begin_group("Measuring");

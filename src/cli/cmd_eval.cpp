@@ -178,20 +178,8 @@ class Evaluation {
     }
     for (const PolicyResult& result : measured->results) {
       if (results_.has(name_of(sample), result.policy, result.kept)) continue;
-      ResultLine& line = lines.emplace_back();
-      line.sample = name_of(sample);
-      line.task = sample.task;
-      line.policy = result.policy;
-      line.kept = result.kept;
-      line.n_prompt = measured->n_prompt;
-      line.rows = result.rows;
-      line.bytes = result.bytes;
-      line.kl = result.kl;
-      line.kl_max = result.kl_max;
-      line.top1 = result.top1;
-      line.nll = result.nll;
+      ResultLine& line = lines.emplace_back(result_line(name_of(sample), sample.task, *measured, result));
       if (args_.generate) {
-        line.answer = result.answer;
         RKV_ASSIGN_OR_RETURN(line.score, score_answer(sample, result.answer));
       }
     }

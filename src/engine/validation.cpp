@@ -10,12 +10,6 @@ namespace {
 
 using PerSample = std::function<double(size_t sample, size_t layer)>;
 
-double mean_of_rows(const std::vector<std::vector<double>>& rows, size_t layer) {
-  double sum = 0;
-  for (const auto& row : rows) sum += row[layer];
-  return sum / static_cast<double>(rows.size());
-}
-
 std::vector<double> means(const std::vector<int>& layers, std::span<const size_t> samples, const PerSample& value) {
   std::vector<double> result;
   for (int il : layers) {
@@ -42,11 +36,11 @@ std::vector<Correlation> correlate(const std::vector<Profile>& measured, const P
   std::vector<std::pair<std::string, PerSample>> signals;
   for (size_t i = 0; i < measured.size(); ++i) {
     signals.emplace_back(perturbations()[i].name, [&measured, i](size_t sample, size_t layer) {
-      return mean_of_rows(measured[i].samples[sample].sensitivity, layer);
+      return mean_of_repeats(measured[i].samples[sample].sensitivity, layer);
     });
   }
   signals.emplace_back("local response", [&](size_t sample, size_t layer) {
-    return mean_of_rows(with_damage.samples[sample].local_response, layer);
+    return mean_of_repeats(with_damage.samples[sample].local_response, layer);
   });
   signals.emplace_back("index", [](size_t, size_t layer) { return static_cast<double>(layer); });
   if (given != nullptr) {

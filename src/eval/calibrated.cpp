@@ -27,17 +27,7 @@ Result<std::vector<ResultLine>> measure_on(Engine& engine, const std::vector<Pro
     }
     if (!measured.ok()) return measured.status().with_context(fmt::format("sample '{}'", samples[i].id));
     for (const PolicyResult& result : measured->results) {
-      ResultLine& line = lines.emplace_back();
-      line.sample = samples[i].id;
-      line.policy = result.policy;
-      line.kept = result.kept;
-      line.n_prompt = measured->n_prompt;
-      line.rows = result.rows;
-      line.bytes = result.bytes;
-      line.kl = result.kl;
-      line.kl_max = result.kl_max;
-      line.top1 = result.top1;
-      line.nll = result.nll;
+      lines.push_back(result_line(samples[i].id, /*task=*/"", *measured, result));
     }
     if (on_progress) on_progress(begun + kUnits, total);
   }

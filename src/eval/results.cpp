@@ -125,6 +125,24 @@ ordered_json whole_header(const ordered_json& header) {
 
 }  // namespace
 
+ResultLine result_line(const std::string& sample, const std::string& task, const PromptResult& prompt,
+                       const PolicyResult& result) {
+  ResultLine line;
+  line.sample = sample;
+  line.task = task;
+  line.policy = result.policy;
+  line.kept = result.kept;
+  line.n_prompt = prompt.n_prompt;
+  line.rows = result.rows;
+  line.bytes = result.bytes;
+  line.kl = result.kl;
+  line.kl_max = result.kl_max;
+  line.top1 = result.top1;
+  line.nll = result.nll;
+  line.answer = result.answer;
+  return line;
+}
+
 Result<ResultsFile> ResultsFile::open(const std::string& path, const ordered_json& header, bool fresh) {
   ResultsFile file;
   file.path_ = path;

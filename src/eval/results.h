@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "eval/runner.h"
 #include "ripplekv/status.h"
 
 namespace ripplekv {
@@ -32,6 +33,10 @@ struct ResultLine {
   std::string answer;
   std::string error;  // why there is no measurement; empty if there is one
 };
+
+// The line of one measurement of a prompt.
+ResultLine result_line(const std::string& sample, const std::string& task, const PromptResult& prompt,
+                       const PolicyResult& result);
 
 class ResultsFile {
  public:

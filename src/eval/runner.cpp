@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 
 #include "engine/generate.h"
@@ -15,10 +14,6 @@
 
 namespace ripplekv {
 namespace {
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 std::vector<SelectorSpec> selectors_of(const std::vector<EvalPolicy>& policies) {
   std::vector<SelectorSpec> specs;
@@ -36,14 +31,12 @@ class PromptRunner {
       : engine_(engine), ids_(ids), options_(options), config_(engine.model().config()) {}
 
   Result<PromptResult> run(const std::function<void(int64_t, int64_t)>& on_progress) {
-    const auto start = std::chrono::steady_clock::now();
     const auto n_prompt = static_cast<int64_t>(ids_.size());
     const int n_later = std::max(options_.n_answer, options_.n_generate);
     RKV_ASSIGN_OR_RETURN(
         prompt_, PrefilledPrompt::create(engine_, ids_, selectors_of(options_.policies),
                                          plan_full(config_, n_prompt, options_.full_format), n_later, on_progress));
     result_.n_prompt = n_prompt;
-    result_.prefill_seconds = seconds_since(start);
     RKV_RETURN_IF_ERROR(answer_fully());
     for (const EvalPolicy& policy : options_.policies) {
       if (policy.policy.allocator == "full") {
@@ -147,7 +140,6 @@ class PromptRunner {
   }
 
   Status measure(const EvalPolicy& policy, double kept) {
-    const auto start = std::chrono::steady_clock::now();
     const auto with_context = [&](const Status& status) {
       return status.with_context(fmt::format("{} at {:g}%", policy.name, kept * 100));
     };
@@ -162,7 +154,6 @@ class PromptRunner {
       result.answer = answer.text;
       result.n_answered = static_cast<int64_t>(answer.ids.size());
     }
-    result.seconds = seconds_since(start);
     result_.results.push_back(std::move(result));
     return ok_status();
   }

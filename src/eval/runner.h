@@ -49,14 +49,12 @@ struct PolicyResult {
   double nll = 0;      // mean -log p of the full cache's answer, its first token included
   std::string answer;  // with n_generate
   int64_t n_answered = 0;
-  double seconds = 0;  // fork, scoring and answer
 };
 
 struct PromptResult {
   int64_t n_prompt = 0;
   std::vector<int32_t> full_answer;
   std::string full_text;
-  double prefill_seconds = 0;
   std::vector<PolicyResult> results;  // policies in order, each at all budgets in order
 };
 

@@ -264,6 +264,14 @@ std::vector<LayerStatistic> statistics_of(const Profile& profile, Value value) {
   return statistics;
 }
 
+}  // namespace
+
+std::vector<std::string> differences(const ProfileSettings& got, const ProfileSettings& expected) {
+  std::vector<std::string> out;
+  add_differences(to_json(got), to_json(expected), "settings", out);
+  return out;
+}
+
 double mean_of_repeats(const Rows& repeats, size_t layer) {
   RKV_CHECK(!repeats.empty());
   double sum = 0;
@@ -272,14 +280,6 @@ double mean_of_repeats(const Rows& repeats, size_t layer) {
     sum += repeat[layer];
   }
   return sum / static_cast<double>(repeats.size());
-}
-
-}  // namespace
-
-std::vector<std::string> differences(const ProfileSettings& got, const ProfileSettings& expected) {
-  std::vector<std::string> out;
-  add_differences(to_json(got), to_json(expected), "settings", out);
-  return out;
 }
 
 std::vector<LayerStatistic> sensitivity_of(const Profile& profile) {

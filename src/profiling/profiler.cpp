@@ -82,19 +82,10 @@ void SampleProfiler::advance(int64_t layer_tokens) {
 }
 
 Status SampleProfiler::check() {
-  const auto fail = [&](const std::string& what) {
-    return invalid_argument(fmt::format("sample '{}': {}", sample_.id, what));
-  };
-  for (int32_t id : sample_.ids) {
-    if (id < 0 || id >= config_.n_vocab) {
-      return fail(fmt::format("token id {}, expected 0 to {}", id, config_.n_vocab - 1));
-    }
-  }
-  for (int32_t id : sample_.answer) {
-    if (id < 0 || id >= config_.n_vocab) {
-      return fail(fmt::format("answer token id {}, expected 0 to {}", id, config_.n_vocab - 1));
-    }
-  }
+  const std::string name = fmt::format("sample '{}'", sample_.id);
+  const auto fail = [&](const std::string& what) { return invalid_argument(fmt::format("{}: {}", name, what)); };
+  RKV_RETURN_IF_ERROR(check_token_ids(sample_.ids, config_.n_vocab, name));
+  RKV_RETURN_IF_ERROR(check_token_ids(sample_.answer, config_.n_vocab, name + ": answer"));
   if (sample_.answer.size() == 1) return fail("an answer of 1 token, expected at least 2");
   RKV_ASSIGN_OR_RETURN(selector_, make_selector(settings_.selector, settings_.selector_options));
   nudge_rows_ = rows_to_nudge(settings_.rows == "evictable", n_prompt(), settings_.selector_options.n_sink,

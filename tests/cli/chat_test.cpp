@@ -22,12 +22,8 @@ using test::Outcome;
 class ChatTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    test::TinyGguf tiny;
-    tiny.n_layer = 3;
-    tiny.head_dim = 32;
-    tiny.n_embd = 128;
+    test::TinyGguf tiny = test::tiny_chat_model();
     tiny.n_vocab = 3000;
-    tiny.chat_template = "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}[assistant]";
     folder_ = test::temp_dir();
     test::write_tiny_gguf(tiny, folder_ + "/tiny.gguf");
     tiny.chat_template = "";

@@ -22,11 +22,7 @@ using test::Outcome;
 class MeasuringCommandsTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    test::TinyGguf tiny;
-    tiny.n_layer = 3;
-    tiny.head_dim = 32;
-    tiny.n_embd = 128;
-    tiny.chat_template = "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}[assistant]";
+    const test::TinyGguf tiny = test::tiny_chat_model();
     folder_ = test::temp_dir();
     test::write_tiny_gguf(tiny, folder_ + "/tiny.gguf");
     std::string text;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/statistics.h"
 #include "profiling/profiler.h"
 #include "ripplekv/model.h"
 #include "test_util/paths.h"
@@ -57,7 +58,7 @@ TEST(SensitivityModelTest, DamageAndRanksAreTheReferences) {
       expected_mean[il] += sensitivity[il];
     }
   }
-  EXPECT_GE(test::spearman(got_mean, expected_mean), 0.9);
+  EXPECT_GE(spearman(got_mean, expected_mean), 0.9);
 }
 
 }  // namespace

@@ -17,7 +17,4 @@ nlohmann::json read_reference(const std::string& path);
 // Share of `expected` rows that are also in `got`.
 double overlap(const std::vector<int32_t>& got, const std::vector<int32_t>& expected);
 
-// Spearman's rank correlation, ties by average rank.
-double spearman(const std::vector<double>& x, const std::vector<double>& y);
-
 }  // namespace ripplekv::test

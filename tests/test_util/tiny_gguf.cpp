@@ -230,6 +230,15 @@ void log_nothing(ggml_log_level /*level*/, const char* /*text*/, void* /*user_da
 
 }  // namespace
 
+TinyGguf tiny_chat_model() {
+  TinyGguf tiny;
+  tiny.n_layer = 3;
+  tiny.head_dim = 32;
+  tiny.n_embd = 128;
+  tiny.chat_template = "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}[assistant]";
+  return tiny;
+}
+
 void write_tiny_gguf(const TinyGguf& tiny, const std::string& path) {
   gguf_context* gguf = gguf_init_empty();
   write_keys(tiny, gguf);

@@ -50,6 +50,8 @@ struct TinyGguf {
 
 // Aborts where it cannot: a test without its model proves nothing.
 void write_tiny_gguf(const TinyGguf& tiny, const std::string& path);
+// Three layers with a chat template, heads that every kv format fits: what the program's tests talk to.
+TinyGguf tiny_chat_model();
 
 // In a fresh folder that is removed when the program ends; its path.
 std::string tiny_gguf(const TinyGguf& tiny);
