@@ -17,6 +17,7 @@
 
 #include "base/random.h"
 #include "model/attention_op.h"
+#include "model/cpu_compute.h"
 #include "ripplekv/status.h"
 
 namespace ripplekv {
@@ -32,7 +33,7 @@ constexpr int64_t kRowsInAll = 65536;
 // The same attention over the rows of several layers, in one graph.
 class Attention {
  public:
-  Attention(AttentionBy by, ggml_type type, int64_t n_rows, int64_t n_query, int64_t n_layers) {
+  Attention(CpuKernels by, ggml_type type, int64_t n_rows, int64_t n_query, int64_t n_layers) {
     backend_ = ggml_backend_cpu_init();
     ggml_backend_cpu_set_n_threads(backend_, kThreads);
     const size_t overhead = ggml_tensor_overhead() * 16 * static_cast<size_t>(n_layers + 1) + ggml_graph_overhead();
@@ -68,7 +69,7 @@ class Attention {
       ggml_tensor* k = view(rows[static_cast<size_t>(2 * i)]);
       ggml_tensor* v = view(rows[static_cast<size_t>(2 * i + 1)]);
       ggml_tensor* out = nullptr;
-      if (by == AttentionBy::kKernels) {
+      if (by == CpuKernels::kOurs) {
         out = ops_[static_cast<size_t>(i)].add(context_, queries, k, v, scale, 0, kThreads);
       } else {
         out = ggml_flash_attn_ext(context_, queries, k, v, n_query == 1 ? nullptr : mask, scale, 0.0F, 0.0F);
@@ -116,13 +117,13 @@ class Attention {
   int64_t kv_bytes_ = 0;
 };
 
-void decode(benchmark::State& state, AttentionBy by, ggml_type type) {
+void decode(benchmark::State& state, CpuKernels by, ggml_type type) {
   Attention attention(by, type, state.range(0), 1, std::clamp<int64_t>(kRowsInAll / state.range(0), 1, 16));
   for (auto _ : state) attention.compute();
   state.SetBytesProcessed(state.iterations() * attention.kv_bytes());
 }
 
-void prefill(benchmark::State& state, AttentionBy by, ggml_type type) {
+void prefill(benchmark::State& state, CpuKernels by, ggml_type type) {
   const int64_t n_query = 512;
   const int64_t n_rows = state.range(0);
   Attention attention(by, type, n_rows, n_query, 1);
@@ -134,8 +135,8 @@ void prefill(benchmark::State& state, AttentionBy by, ggml_type type) {
 
 void register_all() {
   for (const ggml_type type : {GGML_TYPE_F16, GGML_TYPE_Q8_0, GGML_TYPE_Q4_0}) {
-    for (const AttentionBy by : {AttentionBy::kKernels, AttentionBy::kGgml}) {
-      const std::string name = std::string(ggml_type_name(type)) + (by == AttentionBy::kKernels ? "/ours" : "/ggml");
+    for (const CpuKernels by : {CpuKernels::kOurs, CpuKernels::kGgml}) {
+      const std::string name = std::string(ggml_type_name(type)) + (by == CpuKernels::kOurs ? "/ours" : "/ggml");
       benchmark::RegisterBenchmark(("decode/" + name).c_str(), decode, by, type)
           ->Arg(819)
           ->Arg(8192)

@@ -10,12 +10,12 @@
 #pragma once
 
 #include "kernels/attention_units.h"
+#include "kernels/pair_products.h"
 #include "kernels/row_reader.h"
 
 namespace ripplekv {
 namespace {
 
-constexpr float kUnitLength = 32767.0F;
 constexpr float kWeightMax = 8191.0F;
 constexpr float kLog2WeightMax = 12.9998239F;
 constexpr float kValueMax = 4095.0F;  // kBlockRows * 8192 * 4095 < 2^31
@@ -23,38 +23,9 @@ constexpr float kValueMax = 4095.0F;  // kBlockRows * 8192 * 4095 < 2^31
 constexpr float kShiftMin = -100.0F;
 constexpr float kShiftRange = 40.0F;
 
-// A panel: queries that the inner loop takes together, kPanelVectors vectors of them; kBroadcasts rows (or columns of
-// V) are multiplied with it at once. Their product and a panel's load must fit the registers.
-constexpr size_t kPanelVectors = 3;
-constexpr size_t kPanel = kPanelVectors * kLanes;
-constexpr size_t kBroadcasts = kLanes == 16 ? 8 : 4;
 // Rows of a block are filled up to a multiple of this with zeros that no query sees.
 constexpr size_t kWholeRows = kLanes;
 static_assert(kWholeRows % kBroadcasts == 0);
-
-// sums[a][p] = sum over k of pairs at left[a * left_row + k * left_k], broadcast, with right[k][p]
-template <size_t n_left>
-RKV_INLINE void multiply(const int32_t* left, size_t left_row, size_t left_k, const int32_t* right, size_t n_k,
-                         I (&sums)[n_left][kPanelVectors]) {
-#pragma GCC unroll 8
-  for (size_t a = 0; a < n_left; ++a) {
-#pragma GCC unroll 4
-    for (size_t p = 0; p < kPanelVectors; ++p) sums[a][p] = I{};
-  }
-  for (size_t k = 0; k < n_k; ++k) {
-    I panel[kPanelVectors];
-#pragma GCC unroll 4
-    for (size_t p = 0; p < kPanelVectors; ++p) panel[p] = load(right + p * kLanes);
-#pragma GCC unroll 8
-    for (size_t a = 0; a < n_left; ++a) {
-      const I pair = set(left[a * left_row]);
-#pragma GCC unroll 4
-      for (size_t p = 0; p < kPanelVectors; ++p) sums[a][p] = add_dot(sums[a][p], pair, panel[p]);
-    }
-    left += left_k;
-    right += kPanel;
-  }
-}
 
 template <RowType type>
 void read_rows(const uint8_t* rows, size_t stride, size_t n_rows, size_t head_dim, float* to) {
@@ -116,28 +87,6 @@ struct TileMemory {
 
 int64_t tile_bytes(int64_t n_query, int64_t head_dim) {
   return TileMemory{}.place(nullptr, whole_panels(n_query, kPanel), head_dim);
-}
-
-// Rows as integers of length kUnitLength, and the scale that brings them back.
-void scale_to_length(const float* values, size_t n_rows, size_t head_dim, int16_t* to, float* scales) {
-  for (size_t r0 = 0; r0 < n_rows; r0 += kLanes) {
-    F squares[kLanes] = {};
-    for (size_t r = 0; r < kLanes && r0 + r < n_rows; ++r) {
-      for (size_t i = 0; i < head_dim; i += kLanes) {
-        const F x = load(values + (r0 + r) * head_dim + i);
-        squares[r] = mul_add(x, x, squares[r]);
-      }
-    }
-    const F length = sqrt(sums_of(squares));
-    const F inverse = length > 0.0F ? kUnitLength / length : F{};
-    const F scale = length * (1.0F / kUnitLength);
-    for (size_t r = 0; r < kLanes && r0 + r < n_rows; ++r) {
-      scales[r0 + r] = scale[r];
-      for (size_t i = 0; i < head_dim; i += kLanes) {
-        store_i16(nearest(load(values + (r0 + r) * head_dim + i) * inverse[r]), to + (r0 + r) * head_dim + i);
-      }
-    }
-  }
 }
 
 // A block of V as integers, rows 2n and 2n + 1 as pairs, each row divided by 2^v_shift, which is above its largest

@@ -55,27 +55,7 @@ bool attention_supports(int64_t head_dim, RowType k_type, RowType v_type) {
   return head_dim > 0 && head_dim <= 512 && fits(k_type) && fits(v_type);
 }
 
-std::string_view kernels_name(const AttentionKernels& kernels) { return kernels.name; }
-
-std::span<const AttentionKernels* const> available_kernels() {
-  static const std::vector<const AttentionKernels*> available = [] {
-    std::vector<const AttentionKernels*> kernels;
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni")) {
-      kernels.push_back(&kAvx512Kernels);
-    }
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c")) {
-      kernels.push_back(&kAvx2Kernels);
-    }
-#endif
-    kernels.push_back(&kPortableKernels);
-    return kernels;
-  }();
-  return available;
-}
-
-AttentionPlan plan_attention(const AttentionShape& shape, int n_threads, const AttentionKernels& kernels) {
+AttentionPlan plan_attention(const AttentionShape& shape, int n_threads, const KernelSet& kernels) {
   RKV_CHECK(attention_supports(shape.head_dim, shape.k_type, shape.v_type));
   RKV_CHECK(shape.n_head_kv > 0 && shape.n_head % shape.n_head_kv == 0 && shape.n_query > 0 && shape.n_rows > 0);
   AttentionPlan plan;

@@ -11,7 +11,8 @@
 #include <atomic>
 #include <cstdint>
 #include <span>
-#include <string_view>
+
+#include "kernels/kernel_set.h"
 
 namespace ripplekv {
 
@@ -50,15 +51,10 @@ struct AttentionCall {
 
 bool attention_supports(int64_t head_dim, RowType k_type, RowType v_type);
 
-// One set of kernels per instruction set; attention_units.h.
-struct AttentionKernels;
-std::string_view kernels_name(const AttentionKernels& kernels);
-std::span<const AttentionKernels* const> available_kernels();  // what this processor runs, the fastest first
-
 // How a call is cut into units, and the scratch memory it takes.
 struct AttentionPlan {
   AttentionShape shape;
-  const AttentionKernels* kernels = nullptr;
+  const KernelSet* kernels = nullptr;
   bool tiles = false;          // many queries: integer dot products over tiles; else f32 over rows
   int64_t n_unit_query = 0;    // queries of a unit
   int64_t n_unit_rows = 0;     // rows of a unit
@@ -69,8 +65,7 @@ struct AttentionPlan {
 
   int64_t n_units() const { return n_row_blocks * shape.n_head_kv * n_query_blocks; }
 };
-AttentionPlan plan_attention(const AttentionShape& shape, int n_threads,
-                             const AttentionKernels& kernels = *available_kernels()[0]);
+AttentionPlan plan_attention(const AttentionShape& shape, int n_threads, const KernelSet& kernels = *kernel_sets()[0]);
 
 // Phase 1: thread `thread` of at most the plan's n_threads takes units until there are none. next_unit begins at 0.
 void attend(const AttentionPlan& plan, const AttentionCall& call, std::span<uint8_t> scratch,

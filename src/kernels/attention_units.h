@@ -33,20 +33,6 @@ struct PartialSums {
   float* sum = nullptr;       // F32 [n_query, n_head]: sum of w; 0: saw no row
 };
 
-struct AttentionKernels {
-  const char* name;
-  int64_t panel_width;                                       // queries that a tile's inner loop takes together
-  int64_t (*tile_bytes)(int64_t n_query, int64_t head_dim);  // memory of a thread for a tile of so many queries
-  void (*attend_rows)(const AttentionShape&, const AttentionCall&, const AttentionUnit&, const PartialSums&, uint8_t*);
-  void (*attend_tile)(const AttentionShape&, const AttentionCall&, const AttentionUnit&, const PartialSums&, uint8_t*);
-};
-
-extern const AttentionKernels kPortableKernels;
-#if defined(__x86_64__)
-extern const AttentionKernels kAvx2Kernels;
-extern const AttentionKernels kAvx512Kernels;
-#endif
-
 // Rows [begin, end) that query i may see.
 static inline int64_t visible_end(const AttentionShape& shape, const AttentionCall& call, const AttentionUnit& unit,
                                   int64_t i) {

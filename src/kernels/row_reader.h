@@ -44,7 +44,7 @@ struct RowReader<RowType::kQ8_0> {
     const uint8_t* block = row + i / 32 * 34;
     const F scale = block_scale(block);
     const int8_t* values = reinterpret_cast<const int8_t*>(block + 2);
-    for (size_t j = 0; j < kGranule / kLanes; ++j) v[j] = load_i8(values + j * kLanes) * scale;
+    for (size_t j = 0; j < kGranule / kLanes; ++j) v[j] = to_float(load_i8(values + j * kLanes)) * scale;
   }
 };
 

@@ -72,12 +72,18 @@ RKV_INLINE I nearest(F a) { return reinterpret_cast<I>(_mm512_cvtps_epi32(a)); }
 RKV_INLINE F load_f16(const uint16_t* from) {
   return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
 }
-RKV_INLINE F load_i8(const int8_t* from) {
-  return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from))));
+RKV_INLINE I load_i8(const int8_t* from) {
+  return reinterpret_cast<I>(_mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from))));
 }
 RKV_INLINE I load_u8(const uint8_t* from) {
   return reinterpret_cast<I>(_mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from))));
 }
+// The words at from, from + stride, ... (bytes), and the f16 in the low half of each.
+RKV_INLINE I load_strided(const uint8_t* from, int32_t stride) {
+  const I steps = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+  return reinterpret_cast<I>(_mm512_i32gather_epi32(reinterpret_cast<__m512i>(steps * stride), from, 1));
+}
+RKV_INLINE F f16_of_low(I words) { return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(reinterpret_cast<__m512i>(words))); }
 RKV_INLINE void store_i16(I v, int16_t* to) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_cvtsepi32_epi16(reinterpret_cast<__m512i>(v)));
 }
@@ -103,11 +109,20 @@ RKV_INLINE I nearest(F a) { return reinterpret_cast<I>(_mm256_cvtps_epi32(a)); }
 RKV_INLINE F load_f16(const uint16_t* from) {
   return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
 }
-RKV_INLINE F load_i8(const int8_t* from) {
-  return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from))));
+RKV_INLINE I load_i8(const int8_t* from) {
+  return reinterpret_cast<I>(_mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from))));
 }
 RKV_INLINE I load_u8(const uint8_t* from) {
   return reinterpret_cast<I>(_mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from))));
+}
+RKV_INLINE I load_strided(const uint8_t* from, int32_t stride) {
+  const I steps = {0, 1, 2, 3, 4, 5, 6, 7};
+  return reinterpret_cast<I>(
+      _mm256_i32gather_epi32(reinterpret_cast<const int*>(from), reinterpret_cast<__m256i>(steps * stride), 1));
+}
+RKV_INLINE F f16_of_low(I words) {
+  const __m256i low = reinterpret_cast<__m256i>(words & 0xffff);
+  return _mm256_cvtph_ps(_mm_packus_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1)));
 }
 RKV_INLINE void store_i16(I v, int16_t* to) {
   const __m256i x = reinterpret_cast<__m256i>(v);
@@ -137,14 +152,28 @@ RKV_INLINE F load_f16(const uint16_t* from) {
   for (size_t i = 0; i < kLanes; ++i) v[i] = f16_value(from[i]);
   return v;
 }
-RKV_INLINE F load_i8(const int8_t* from) {
-  F v;
+RKV_INLINE I load_i8(const int8_t* from) {
+  I v;
   for (size_t i = 0; i < kLanes; ++i) v[i] = from[i];
   return v;
 }
 RKV_INLINE I load_u8(const uint8_t* from) {
   I v;
   for (size_t i = 0; i < kLanes; ++i) v[i] = from[i];
+  return v;
+}
+RKV_INLINE I load_strided(const uint8_t* from, int32_t stride) {
+  I v;
+  for (size_t i = 0; i < kLanes; ++i) {
+    int32_t word;
+    __builtin_memcpy(&word, from + i * static_cast<size_t>(stride), sizeof(word));
+    v[i] = word;
+  }
+  return v;
+}
+RKV_INLINE F f16_of_low(I words) {
+  F v;
+  for (size_t i = 0; i < kLanes; ++i) v[i] = f16_value(static_cast<uint16_t>(words[i]));
   return v;
 }
 RKV_INLINE void store_i16(I v, int16_t* to) {
@@ -170,6 +199,21 @@ RKV_INLINE F largest_of_each(F* v) {
       v[i] = max(even_lanes(v[2 * i], v[2 * i + 1]), odd_lanes(v[2 * i], v[2 * i + 1]));
   }
   return v[0];
+}
+
+// Lane i of vector j becomes lane j of vector i.
+RKV_INLINE void transpose(F (&v)[kLanes]) {
+#pragma GCC unroll 4
+  for (size_t step = 1; step < kLanes; step *= 2) {
+    F apart[kLanes];
+#pragma GCC unroll 8
+    for (size_t i = 0; i < kLanes / 2; ++i) {
+      apart[i] = even_lanes(v[2 * i], v[2 * i + 1]);
+      apart[i + kLanes / 2] = odd_lanes(v[2 * i], v[2 * i + 1]);
+    }
+#pragma GCC unroll 16
+    for (size_t i = 0; i < kLanes; ++i) v[i] = apart[i];
+  }
 }
 
 RKV_INLINE float largest_of(F v) {

@@ -4,10 +4,11 @@
 // ggml tensors as the plain structs of src/kernels/attention.h.
 #include "model/attention_op.h"
 
-#include <ggml-backend.h>
 #include <ggml.h>
 
 #include <optional>
+
+#include "model/cpu_compute.h"
 
 namespace ripplekv {
 namespace {
@@ -25,13 +26,6 @@ std::optional<RowType> row_type(ggml_type type) {
     default:
       return std::nullopt;
   }
-}
-
-bool on_cpu(const ggml_tensor* view) {
-  ggml_backend_buffer_t buffer = view->view_src->buffer;
-  if (!ggml_backend_buffer_is_host(buffer)) return false;
-  ggml_backend_dev_t device = ggml_backend_buft_get_device(ggml_backend_buffer_get_type(buffer));
-  return device == nullptr || ggml_backend_dev_type(device) == GGML_BACKEND_DEVICE_TYPE_CPU;
 }
 
 AttentionRows rows_of(const ggml_tensor* tensor) {

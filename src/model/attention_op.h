@@ -16,13 +16,6 @@ struct ggml_tensor;
 
 namespace ripplekv {
 
-enum class AttentionBy { kKernels, kGgml };  // kGgml, everywhere: the reference of tests and benchmarks
-
-struct AttentionThreads {
-  AttentionBy by = AttentionBy::kKernels;
-  int n_threads = 1;  // at most, of the CPU backend
-};
-
 // Must stay where it is until the graph is computed.
 class AttentionOp {
  public:

@@ -50,12 +50,12 @@ std::vector<const void*> structure_of(ggml_cgraph* graph) {
 }  // namespace
 
 Result<std::unique_ptr<Forward>> Forward::create(std::shared_ptr<const Model> model, int n_threads,
-                                                 AttentionBy attention) {
+                                                 CpuKernels kernels) {
   RKV_CHECK(n_threads >= 1);
   std::unique_ptr<Forward> forward(new Forward());
   forward->model_ = std::move(model);
   forward->n_threads_ = n_threads;
-  forward->attention_ = attention;
+  forward->kernels_ = kernels;
   for (ggml_backend_dev_t device : forward->model_->store().devices()) {
     ggml_backend_t backend = ggml_backend_dev_init(device, nullptr);
     if (backend == nullptr) {
@@ -160,7 +160,7 @@ Status Forward::run(const ForwardBatch& batch) {
   std::unique_ptr<LayerGraph> layers;
   const auto build = [&](ggml_context* context, ggml_cgraph* graph) {
     layers = std::make_unique<LayerGraph>(context, graph, config, weights, batch.segments, batch.query_taps,
-                                          batch.layer_begin, batch.layer_end, AttentionThreads{attention_, n_threads_});
+                                          batch.layer_begin, batch.layer_end, CpuCompute{kernels_, n_threads_});
     const int64_t n_tokens = layers->n_tokens();
     const auto rows_of = [&](ggml_tensor* hidden) {
       RKV_CHECK(hidden->ne[1] >= batch.hidden_row + n_tokens);

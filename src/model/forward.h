@@ -46,7 +46,7 @@ struct ForwardBatch {
 class Forward {
  public:
   static Result<std::unique_ptr<Forward>> create(std::shared_ptr<const Model> model, int n_threads,
-                                                 AttentionBy attention = AttentionBy::kKernels);
+                                                 CpuKernels kernels = CpuKernels::kOurs);
   ~Forward();
   Forward(const Forward&) = delete;
   Forward& operator=(const Forward&) = delete;
@@ -95,7 +95,7 @@ class Forward {
 
   std::shared_ptr<const Model> model_;
   int n_threads_ = 1;
-  AttentionBy attention_ = AttentionBy::kKernels;
+  CpuKernels kernels_ = CpuKernels::kOurs;
   std::vector<ggml_backend*> backends_;  // as WeightStore::devices(), the CPU last
   ggml_backend_sched* sched_ = nullptr;
   int64_t sched_nodes_ = 0;

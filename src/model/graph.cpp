@@ -43,8 +43,7 @@ ggml_tensor* rotate_back(ggml_context* context, ggml_tensor* x, ggml_tensor* pos
 
 LayerGraph::LayerGraph(ggml_context* context, ggml_cgraph* graph, const ModelConfig& config,
                        const ModelWeights& weights, std::span<const Segment> segments,
-                       std::span<const QueryTap> query_taps, int layer_begin, int layer_end,
-                       const AttentionThreads& attention)
+                       std::span<const QueryTap> query_taps, int layer_begin, int layer_end, const CpuCompute& compute)
     : context_(context),
       graph_(graph),
       config_(config),
@@ -53,7 +52,7 @@ LayerGraph::LayerGraph(ggml_context* context, ggml_cgraph* graph, const ModelCon
       query_taps_(query_taps),
       layer_begin_(layer_begin),
       layer_end_(layer_end),
-      attention_(attention) {
+      compute_(compute) {
   for (const Segment& segment : segments_) n_tokens_ += segment.n_tokens;
   if (layer_begin_ == layer_end_) return;
   positions_ = ggml_new_tensor_1d(context_, GGML_TYPE_I32, n_tokens_);
@@ -67,7 +66,15 @@ ggml_tensor* LayerGraph::rms_norm(ggml_tensor* x, ggml_tensor* weight) {
 }
 
 ggml_tensor* LayerGraph::linear(ggml_tensor* x, ggml_tensor* weight, ggml_tensor* bias) {
-  ggml_tensor* y = ggml_mul_mat(context_, weight, x);
+  ggml_tensor* y = nullptr;
+  if (compute_.kernels == CpuKernels::kOurs && ProductOp::supports(weight, x)) {
+    const PackedInputsOp& packed = packed_.try_emplace(x, context_, x, compute_.n_threads).first->second;
+    y = product_ops_.emplace_back(packed).add(context_, weight);
+  } else if (compute_.kernels == CpuKernels::kOurs && FewProductOp::supports(weight, x)) {
+    y = few_product_ops_.emplace_back().add(context_, weight, x, scratch_, compute_.n_threads);
+  } else {
+    y = ggml_mul_mat(context_, weight, x);
+  }
   return bias == nullptr ? y : ggml_add(context_, y, bias);
 }
 
@@ -160,9 +167,9 @@ ggml_tensor* LayerGraph::attention(int il, ggml_tensor* q, ggml_tensor* k, ggml_
     ggml_tensor* rows_k = rows_seen(cache.k());
     ggml_tensor* rows_v = rows_seen(cache.v());
     ggml_tensor* attended = nullptr;
-    if (attention_.by == AttentionBy::kKernels && AttentionOp::supports(rows_k, rows_v)) {
+    if (compute_.kernels == CpuKernels::kOurs && AttentionOp::supports(rows_k, rows_v)) {
       attended = attention_ops_.emplace_back().add(context_, of_segment(q), rows_k, rows_v, config_.attention_scale,
-                                                   window, attention_.n_threads);
+                                                   window, compute_.n_threads);
     } else {
       attended = ggml_flash_attn_ext(context_, of_segment(q), rows_k, rows_v, mask(s, n_past, window),
                                      config_.attention_scale, 0.0F, 0.0F);

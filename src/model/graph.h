@@ -17,6 +17,8 @@
 #include <vector>
 
 #include "model/attention_op.h"
+#include "model/cpu_compute.h"
+#include "model/product_op.h"
 #include "model/weights.h"
 #include "ripplekv/kv_cache.h"
 #include "ripplekv/model.h"
@@ -61,7 +63,7 @@ class LayerGraph {
  public:
   LayerGraph(ggml_context* context, ggml_cgraph* graph, const ModelConfig& config, const ModelWeights& weights,
              std::span<const Segment> segments, std::span<const QueryTap> query_taps, int layer_begin, int layer_end,
-             const AttentionThreads& attention);
+             const CpuCompute& compute);
 
   const ModelConfig& config() const { return config_; }
   const LayerWeights& layer(int il) const { return weights_.layers[static_cast<size_t>(il)]; }
@@ -97,8 +99,12 @@ class LayerGraph {
   std::span<const QueryTap> query_taps_;
   int layer_begin_;
   int layer_end_;
-  AttentionThreads attention_;
-  std::deque<AttentionOp> attention_ops_;  // never moved: the graph points to them
+  CpuCompute compute_;
+  std::deque<AttentionOp> attention_ops_;  // never moved: the graph points to them; likewise below
+  std::deque<ProductOp> product_ops_;
+  std::deque<FewProductOp> few_product_ops_;
+  std::vector<uint8_t> scratch_;                         // of these
+  std::map<const ggml_tensor*, PackedInputsOp> packed_;  // by the inputs that several products share
   int64_t n_tokens_ = 0;
   ggml_tensor* positions_ = nullptr;  // I32 [n_tokens]
   ggml_tensor* row_index_ = nullptr;  // I64 [n_tokens, layers of the graph]

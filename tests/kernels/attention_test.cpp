@@ -176,7 +176,7 @@ std::vector<double> expected(const Case& c, const Inputs& inputs) {
   return out;
 }
 
-std::vector<float> run(const Case& c, const Inputs& inputs, const AttentionKernels& kernels, int n_threads) {
+std::vector<float> run(const Case& c, const Inputs& inputs, const KernelSet& kernels, int n_threads) {
   const AttentionShape shape = {c.head_dim, c.n_query, c.n_head(), c.n_head_kv, c.capacity() - 3, c.k_type, c.v_type};
   const AttentionPlan plan = plan_attention(shape, n_threads, kernels);
   std::vector<uint8_t> scratch(static_cast<size_t>(plan.scratch_bytes), 0xff);  // NaN, if read before it is written
@@ -236,10 +236,10 @@ void expect_right(const Case& c, int n_threads = 1) {
   const std::vector<double> wanted = expected(c, inputs);
   const AttentionShape shape = {c.head_dim, c.n_query, c.n_head(), c.n_head_kv, c.capacity(), c.k_type, c.v_type};
   const bool tiles = plan_attention(shape, 1).tiles;
-  for (const AttentionKernels* kernels : available_kernels()) {
+  for (const KernelSet* kernels : kernel_sets()) {
     const Distance got = distance(c, wanted, run(c, inputs, *kernels, n_threads));
-    EXPECT_LE(got.all, tiles ? 1e-3 : 1e-4) << c.text() << " " << kernels_name(*kernels) << " threads " << n_threads;
-    EXPECT_LE(got.worst, tiles ? 1e-2 : 1e-4) << c.text() << " " << kernels_name(*kernels) << " threads " << n_threads;
+    EXPECT_LE(got.all, tiles ? 1e-3 : 1e-4) << c.text() << " " << kernels->name << " threads " << n_threads;
+    EXPECT_LE(got.worst, tiles ? 1e-2 : 1e-4) << c.text() << " " << kernels->name << " threads " << n_threads;
   }
 }
 
@@ -249,7 +249,7 @@ TEST(Attention, OneRowIsItsValue) {
     c.n_rows = {1};
     c.k_type = c.v_type = type;
     const Inputs inputs = make_inputs(c);
-    for (const AttentionKernels* kernels : available_kernels()) {
+    for (const KernelSet* kernels : kernel_sets()) {
       const std::vector<float> out = run(c, inputs, *kernels, 2);
       for (int64_t head = 0; head < c.n_head(); ++head) {
         for (int64_t d = 0; d < c.head_dim; ++d) {
@@ -344,7 +344,7 @@ TEST(Attention, TheSameBitsWhateverTheThreads) {
       c.n_rows = {3000, 2000, 2999};
       c.k_type = c.v_type = type;
       const Inputs inputs = make_inputs(c);
-      for (const AttentionKernels* kernels : available_kernels()) {
+      for (const KernelSet* kernels : kernel_sets()) {
         const std::vector<float> first = run(c, inputs, *kernels, 1);
         for (int n_threads = 1; n_threads <= 8; ++n_threads) {
           EXPECT_EQ(first, run(c, inputs, *kernels, n_threads)) << c.text() << " threads " << n_threads;
@@ -366,10 +366,10 @@ TEST(Attention, WhatIsNotANumberIsNotHidden) {
         if (where == 0) inputs.q[9] = bad;
         if (where == 1) std::memcpy(&inputs.k.bytes[static_cast<size_t>(3 * c.head_dim + 9) * 2], &half, 2);
         if (where == 2) std::memcpy(&inputs.v.bytes[static_cast<size_t>(3 * c.head_dim + 9) * 2], &half, 2);
-        for (const AttentionKernels* kernels : available_kernels()) {
+        for (const KernelSet* kernels : kernel_sets()) {
           const std::vector<float> out = run(c, inputs, *kernels, 1);
           EXPECT_FALSE(std::all_of(out.begin(), out.end(), [](float x) { return std::isfinite(x); }))
-              << bad << " in " << where << " queries " << n_query << " " << kernels_name(*kernels);
+              << bad << " in " << where << " queries " << n_query << " " << kernels->name;
         }
       }
     }

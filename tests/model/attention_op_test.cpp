@@ -29,7 +29,7 @@ class AttentionOpTest : public ::testing::Test {
     model_ = *loaded;
     tokens_ = test::random_tokens(300, tiny.n_vocab, 21);
   }
-  std::vector<std::vector<float>> logits(AttentionBy by, const KvFormat& format, int n_chunk, int n_threads = 1) const {
+  std::vector<std::vector<float>> logits(CpuKernels by, const KvFormat& format, int n_chunk, int n_threads = 1) const {
     auto forward = Forward::create(model_, n_threads, by);
     EXPECT_TRUE(forward.ok());
     return test::all_logits(**forward, tokens_, format, n_chunk);
@@ -63,8 +63,8 @@ TEST_F(AttentionOpTest, ModelsAgree) {
       for (const KvType type : {KvType::kF32, KvType::kF16}) {
         if (type == KvType::kF16 && n_chunk < 64) continue;
         const KvFormat format = {type, type};
-        const auto expected = logits(AttentionBy::kGgml, format, n_chunk);
-        EXPECT_LE(worst(expected, logits(AttentionBy::kKernels, format, n_chunk)), type == KvType::kF32 ? 1e-7 : 1e-5)
+        const auto expected = logits(CpuKernels::kGgml, format, n_chunk);
+        EXPECT_LE(worst(expected, logits(CpuKernels::kOurs, format, n_chunk)), type == KvType::kF32 ? 1e-7 : 1e-5)
             << architecture << " " << to_string(type) << " chunk " << n_chunk;
       }
     }
@@ -134,9 +134,9 @@ TEST_F(AttentionOpTest, ThreadsChangeNoBit) {
   ASSERT_NO_FATAL_FAILURE(load(model_of("llama")));
   for (const int n_chunk : {1, 100}) {
     const KvFormat format = {KvType::kF16, KvType::kF16};
-    const auto one = logits(AttentionBy::kKernels, format, n_chunk, 1);
-    EXPECT_EQ(one, logits(AttentionBy::kKernels, format, n_chunk, 2));
-    EXPECT_EQ(one, logits(AttentionBy::kKernels, format, n_chunk, 3));
+    const auto one = logits(CpuKernels::kOurs, format, n_chunk, 1);
+    EXPECT_EQ(one, logits(CpuKernels::kOurs, format, n_chunk, 2));
+    EXPECT_EQ(one, logits(CpuKernels::kOurs, format, n_chunk, 3));
   }
 }
 

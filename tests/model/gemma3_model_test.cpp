@@ -20,7 +20,7 @@ constexpr int64_t kWindow = 512;
 constexpr int kChunk = 256;
 
 // KL at every position of a text of 600 tokens, ours to libllama's.
-std::vector<double> kl_to_libllama(const std::string& path, const KvFormat& format, AttentionBy attention) {
+std::vector<double> kl_to_libllama(const std::string& path, const KvFormat& format, CpuKernels attention) {
   const auto model = Model::load(path);
   EXPECT_TRUE(model.ok()) << model.status().message();
   EXPECT_EQ((*model)->id().compressible_layers(), (std::vector<int>{5, 11, 17}));
@@ -47,7 +47,7 @@ std::vector<double> kl_to_libllama(const std::string& path, const KvFormat& form
 // weights make a KL of about 0.003 of, and ggml's attention is used on both sides. Up to there nothing differs.
 TEST(Gemma3Model, NativeWeightsMatchLibllamaUpToTheWindow) {
   RKV_NEED_FILE(test::gemma_path(), "Gemma 3 270M");
-  auto kl = kl_to_libllama(test::gemma_path(), {KvType::kF16, KvType::kF16}, AttentionBy::kGgml);
+  auto kl = kl_to_libllama(test::gemma_path(), {KvType::kF16, KvType::kF16}, CpuKernels::kGgml);
   kl.resize(static_cast<size_t>(kWindow));
   std::sort(kl.begin(), kl.end());
   EXPECT_LE(kl.back(), 1e-4);
@@ -58,7 +58,7 @@ TEST(Gemma3Model, F32WeightsMatchLibllamaBeyondTheWindow) {
   RKV_NEED_FILE(test::gemma_path(), "Gemma 3 270M");
   const std::string f32_path = test::temp_dir() + "/gemma-f32.gguf";
   ASSERT_TRUE(test::write_f32_gguf(test::gemma_path(), f32_path));
-  auto kl = kl_to_libllama(f32_path, {KvType::kF32, KvType::kF32}, AttentionBy::kKernels);
+  auto kl = kl_to_libllama(f32_path, {KvType::kF32, KvType::kF32}, CpuKernels::kOurs);
   std::sort(kl.begin(), kl.end());
   EXPECT_LE(kl.back(), 1e-4);
   EXPECT_LE(kl[kl.size() / 2], 1e-6);

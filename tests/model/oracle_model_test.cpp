@@ -45,7 +45,7 @@ class OracleModelTest : public ::testing::Test {
 
   void SetUp() override { RKV_NEED_FILE(test::model_path(), "the default model"); }
 
-  void load(WeightsMode weights, AttentionBy attention = AttentionBy::kKernels) {
+  void load(WeightsMode weights, CpuKernels attention = CpuKernels::kOurs) {
     auto loaded = Model::load(test::model_path(), {.weights = weights});
     ASSERT_TRUE(loaded.ok()) << loaded.status().message();
     model_ = *loaded;
@@ -94,7 +94,7 @@ TEST_F(OracleModelTest, TokenizesLikeTheOracle) {
 
 // With ggml's attention on both sides: what native weights make of other roundings is a KL of about 0.003.
 TEST_F(OracleModelTest, NativeWeightsMatchAtEveryPositionInChunks) {
-  load(WeightsMode::kNative, AttentionBy::kGgml);
+  load(WeightsMode::kNative, CpuKernels::kGgml);
   for (const int n_chunk : {1, 7, 32, 33, 512}) {
     test::Oracle oracle(test::model_path(), {.n_ubatch = n_chunk});
     ASSERT_TRUE(oracle.ok());

@@ -28,7 +28,7 @@ constexpr const char* kArchitectures[] = {"llama", "qwen2", "qwen3", "phi3", "ge
 class TinyOracleTest : public ::testing::Test {
  protected:
   void load(const std::string& path, WeightsMode weights = WeightsMode::kNative, int n_threads = 1,
-            AttentionBy attention = AttentionBy::kKernels) {
+            CpuKernels attention = CpuKernels::kOurs) {
     auto loaded = Model::load(path, {.weights = weights, .n_ctx = kContext});
     ASSERT_TRUE(loaded.ok()) << loaded.status().message();
     model_ = *loaded;
@@ -306,7 +306,7 @@ TEST_P(TinyOracleTypeTest, MatchesLibllamaInTheSameChunks) {
     SCOPED_TRACE(architecture);
     const std::string path =
         architecture == kArchitectures[0] ? llama_file() : test::tiny_gguf(model_of(GetParam(), architecture));
-    load(path, WeightsMode::kNative, /*n_threads=*/1, AttentionBy::kGgml);
+    load(path, WeightsMode::kNative, /*n_threads=*/1, CpuKernels::kGgml);
     const std::string name = ggml_type_name(static_cast<ggml_type>(GetParam()));
     EXPECT_NE(model_->quantisation().find(name + " x"), std::string::npos) << model_->quantisation();
     const auto tokens = test::random_tokens(33, model_->config().n_vocab, 11);
@@ -375,7 +375,7 @@ TEST_F(TinyOracleTest, MixedDtypesMatchLibllama) {
                   {"blk.1.attn_v.weight", GGML_TYPE_Q8_0},  {"blk.0.attn_qkv.weight", GGML_TYPE_Q5_K},
                   {"blk.1.ffn_down.weight", GGML_TYPE_F16}, {"blk.0.ffn_down.weight", GGML_TYPE_Q5_0}};
     const std::string path = test::tiny_gguf(tiny);
-    load(path, WeightsMode::kNative, /*n_threads=*/1, AttentionBy::kGgml);
+    load(path, WeightsMode::kNative, /*n_threads=*/1, CpuKernels::kGgml);
     const auto tokens = test::random_tokens(48, tiny.n_vocab, 13);
     for (const int n_chunk : {1, 7, 512}) {
       test::Oracle oracle(path, {.n_ubatch = n_chunk, .n_ctx = kContext, .n_threads = 1});

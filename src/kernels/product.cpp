@@ -1,0 +1,179 @@
+// SPDX-FileCopyrightText: 2026 RippleKV contributors
+// SPDX-License-Identifier: MIT
+//
+// How scratch memory is laid out, and how a panel of weights is unpacked and multiplied.
+#include "kernels/product.h"
+
+#include <algorithm>
+
+#include "kernels/product_units.h"
+#include "ripplekv/status.h"
+
+namespace ripplekv {
+namespace {
+
+constexpr int64_t kGranule = 32;       // every vector length divides it
+constexpr int64_t kBlockGranules = 8;  // longest block: its panel stays in the first cache, its integers keep 11 bits
+
+constexpr int64_t kUnitsTogether = 2;  // that a thread takes at a time: few rows, or small matrices keep one busy
+
+int64_t groups_of(const ProductShape& shape, const KernelSet& kernels) {
+  return (shape.n_tokens + kernels.group_width - 1) / kernels.group_width;
+}
+
+// Hands out arrays that begin on cache lines; with null memory it only counts.
+class Arrays {
+ public:
+  explicit Arrays(uint8_t* memory) : memory_(memory) {}
+  template <class T>
+  T* take(int64_t n) {
+    T* array = memory_ == nullptr ? nullptr : reinterpret_cast<T*>(memory_ + used_);
+    used_ += (n * static_cast<int64_t>(sizeof(T)) + 63) / 64 * 64;
+    return array;
+  }
+  int64_t used() const { return used_; }
+
+ private:
+  uint8_t* memory_;
+  int64_t used_ = 0;
+};
+
+// The arrays of PackedInputs.
+struct InputMemory {
+  int64_t n_groups;
+  int32_t* values;
+  float* scales;
+  int64_t bytes;
+
+  InputMemory(const ProductShape& shape, const KernelSet& kernels, uint8_t* memory) {
+    Arrays arrays(memory);
+    n_groups = groups_of(shape, kernels);
+    values = arrays.take<int32_t>(n_groups * kernels.group_width * shape.n_in / 2);
+    scales = arrays.take<float>(n_groups * kernels.group_width * shape.n_blocks());
+    bytes = arrays.used();
+  }
+};
+
+// Of one thread.
+struct PanelMemory {
+  float* row;         // [n_in]
+  int16_t* integers;  // [n_in, lanes], before they are put side by side
+  float* row_scales;  // [n_blocks]
+  int32_t* panel;     // [panel_width, n_in / 2]
+  float* scales;      // [panel_width, n_blocks]
+  float* sums;        // [panel_width, tokens of all groups]
+  int64_t bytes;
+
+  PanelMemory(const ProductShape& shape, const KernelSet& kernels, uint8_t* memory) {
+    const int64_t width = kernels.panel_width;
+    Arrays arrays(memory);
+    row = arrays.take<float>(shape.n_in);
+    integers = arrays.take<int16_t>(shape.n_in * kernels.lanes);
+    row_scales = arrays.take<float>(shape.n_blocks());
+    panel = arrays.take<int32_t>(shape.n_in / 2 * width);
+    scales = arrays.take<float>(shape.n_blocks() * width);
+    sums = arrays.take<float>(width * groups_of(shape, kernels) * kernels.group_width);
+    bytes = arrays.used();
+  }
+};
+
+uint8_t* aligned(std::span<uint8_t> scratch) {
+  const auto address = reinterpret_cast<uintptr_t>(scratch.data());
+  return scratch.data() + (64 - address % 64) % 64;
+}
+
+}  // namespace
+
+bool product_supports(int64_t n_in) { return n_in > 0 && n_in % kGranule == 0; }
+
+ProductPlan plan_product(int64_t n_in, int64_t n_tokens, int n_threads, const KernelSet& kernels) {
+  RKV_CHECK(product_supports(n_in) && n_tokens > 0);
+  int64_t granules = kBlockGranules;
+  while (n_in / kGranule % granules != 0) --granules;
+  ProductPlan plan;
+  plan.shape = {n_in, n_tokens, granules * kGranule};
+  plan.kernels = &kernels;
+  plan.work_bytes = PanelMemory(plan.shape, kernels, nullptr).bytes;
+  plan.scratch_bytes = 64 + InputMemory(plan.shape, kernels, nullptr).bytes + n_threads * plan.work_bytes;
+  return plan;
+}
+
+void pack_inputs(const ProductPlan& plan, const float* x, int64_t stride, std::span<uint8_t> scratch, int thread,
+                 int n_threads) {
+  const ProductShape& shape = plan.shape;
+  const KernelSet& kernels = *plan.kernels;
+  const int64_t width = kernels.group_width;
+  uint8_t* base = aligned(scratch);
+  const InputMemory inputs(shape, kernels, base);
+  const PanelMemory memory(shape, kernels, base + inputs.bytes + thread * plan.work_bytes);
+  for (int64_t i = inputs.n_groups * thread / n_threads; i < inputs.n_groups * (thread + 1) / n_threads; ++i) {
+    float* scales = inputs.scales + i * shape.n_blocks() * width;
+    for (int64_t a = 0; a < width; ++a) {
+      const int64_t token = std::min(i * width + a, shape.n_tokens - 1);  // what fills the last group is not looked at
+      kernels.to_integers(x + token * stride, shape.n_in, shape.n_block, memory.integers + a * shape.n_in,
+                          memory.row_scales);
+      for (int64_t block = 0; block < shape.n_blocks(); ++block) scales[block * width + a] = memory.row_scales[block];
+    }
+    kernels.fill_group(shape, memory.integers, inputs.values + i * shape.n_in / 2 * width);
+  }
+}
+
+void multiply(const ProductPlan& plan, const WeightRows& weights, float* out, std::span<uint8_t> scratch,
+              std::atomic<int64_t>& next_panel, int thread) {
+  const ProductShape& shape = plan.shape;
+  const KernelSet& kernels = *plan.kernels;
+  const int64_t width = kernels.panel_width;
+  uint8_t* base = aligned(scratch);
+  const InputMemory inputs(shape, kernels, base);
+  const PanelMemory memory(shape, kernels, base + inputs.bytes + thread * plan.work_bytes);
+  RKV_CHECK(base + inputs.bytes + (thread + 1) * plan.work_bytes <= scratch.data() + scratch.size());
+
+  const auto read =
+      weights.type == WeightType::kOther ? weights.read : kernels.read_weights[static_cast<size_t>(weights.type)];
+  const int64_t n_panels = (weights.n_rows + width - 1) / width;
+  for (int64_t i = next_panel.fetch_add(1); i < n_panels; i = next_panel.fetch_add(1)) {
+    const int64_t first_row = i * width;
+    const int64_t n_rows = std::min(width, weights.n_rows - first_row);
+    for (int64_t lane = 0; lane < width; ++lane) {
+      int16_t* integers = memory.integers + lane % kernels.lanes * shape.n_in;
+      if (lane < n_rows) {
+        read(weights.data + (first_row + lane) * weights.row_bytes, memory.row, shape.n_in);
+      } else {
+        std::fill_n(memory.row, shape.n_in, 0.0F);
+      }
+      kernels.to_integers(memory.row, shape.n_in, shape.n_block, integers, memory.row_scales);
+      for (int64_t block = 0; block < shape.n_blocks(); ++block) {
+        memory.scales[block * width + lane] = memory.row_scales[block];
+      }
+      if ((lane + 1) % kernels.lanes == 0) {
+        kernels.fill_panel(shape, memory.integers, lane + 1 - kernels.lanes, memory.panel);
+      }
+    }
+    kernels.multiply_panel(shape, {inputs.n_groups, inputs.values, inputs.scales}, {memory.panel, memory.scales},
+                           memory.sums);
+    for (int64_t token = 0; token < shape.n_tokens; ++token) {
+      std::copy_n(memory.sums + token * width, n_rows, out + token * weights.n_rows + first_row);
+    }
+  }
+}
+
+int64_t FewTokens::work_bytes() const { return kernels->token_bytes(n_in, n_tokens); }
+
+void multiply_few(const FewTokens& tokens, const float* x, int64_t stride, const WeightRows& weights, float* out,
+                  uint8_t* work, std::atomic<int64_t>& next_unit) {
+  const KernelSet& kernels = *tokens.kernels;
+  const auto multiply_rows = kernels.multiply_rows[static_cast<size_t>(weights.type)];
+  const int64_t n_units = (weights.n_rows + kernels.lanes - 1) / kernels.lanes;
+  bool packed = false;
+  for (int64_t i = next_unit.fetch_add(kUnitsTogether); i < n_units; i = next_unit.fetch_add(kUnitsTogether)) {
+    if (!packed) kernels.pack_tokens(tokens.n_in, tokens.n_tokens, x, stride, work);
+    packed = true;
+    for (int64_t unit = i; unit < std::min(i + kUnitsTogether, n_units); ++unit) {
+      const int64_t row = unit * kernels.lanes;
+      multiply_rows(tokens.n_in, tokens.n_tokens, weights.data + row * weights.row_bytes,
+                    std::min(kernels.lanes, weights.n_rows - row), out + row, weights.n_rows, work);
+    }
+  }
+}
+
+}  // namespace ripplekv
