@@ -3,7 +3,7 @@
 //
 // attend_tile: many queries over many rows, as two products of 16-bit integers with 32-bit sums, which processors do at
 // least as fast as BF16 and more exactly. Vector lanes are queries, so that softmax needs no sum or maximum across
-// lanes. Q and K rows are scaled to length 32767, V's columns to their largest value in a block of rows and then its
+// lanes. Q and K rows are scaled to length 46300, V's columns to their largest value in a block of rows and then its
 // rows to under 4095; a row's scale goes into its weight, so that weights, to 8191, are exact where most is added. No
 // sum exceeds 32 bits, and those of a block of rows are added up in f32. What is not a finite number makes all results
 // it could reach NaN. Compiled once per instruction set.

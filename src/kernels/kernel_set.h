@@ -31,7 +31,8 @@ struct KernelSet {
   void (*to_integers)(const float* values, int64_t n, int64_t n_block, int16_t* to, float* scales);
   void (*fill_panel)(const ProductShape&, const int16_t* rows, int64_t first_lane, int32_t* panel);
   void (*fill_group)(const ProductShape&, const int16_t* tokens, int32_t* group);
-  void (*multiply_panel)(const ProductShape&, const PackedInputs&, const PackedWeights&, float* sums);
+  void (*multiply_panel)(const ProductShape&, const PackedInputs&, const PackedWeights&, float* sums, float* out,
+                         int64_t out_stride);
   // Those of a few tokens, and rows of weights as f32, by WeightType.
   int64_t (*token_bytes)(int64_t n_in, int64_t n_tokens);
   void (*pack_tokens)(int64_t n_in, int64_t n_tokens, const float* x, int64_t stride, uint8_t* work);

@@ -36,8 +36,9 @@ void fill_group(const ProductShape& shape, const int16_t* tokens, int32_t* group
   }
 }
 
-// sums: F32 [kPanel, tokens of all groups]
-void multiply_panel(const ProductShape& shape, const PackedInputs& inputs, const PackedWeights& weights, float* sums) {
+// out: F32 [kPanel, n_tokens], token i at [i * out_stride]. sums: memory for as much, without strides.
+void multiply_panel(const ProductShape& shape, const PackedInputs& inputs, const PackedWeights& weights, float* sums,
+                    float* out, int64_t out_stride) {
   const auto block_pairs = static_cast<size_t>(shape.n_block / 2);
   const auto n_blocks = static_cast<size_t>(shape.n_blocks());
   for (size_t block = 0; block < n_blocks; ++block) {
@@ -49,13 +50,18 @@ void multiply_panel(const ProductShape& shape, const PackedInputs& inputs, const
                             products);
       F w_scale[kPanelVectors];
       for (size_t p = 0; p < kPanelVectors; ++p) w_scale[p] = load(weights.scales + block * kPanel + p * kLanes);
+      const bool last = block + 1 == n_blocks;
+      const size_t first = group * kBroadcasts;
+      const auto n_tokens = static_cast<size_t>(shape.n_tokens) - first;  // those behind them fill the group
 #pragma GCC unroll 8
       for (size_t a = 0; a < kBroadcasts; ++a) {
+        if (a >= n_tokens) break;
         const F x_scale = set(inputs.scales[at * kBroadcasts + a]);
-        float* to = sums + (group * kBroadcasts + a) * kPanel;
+        float* const sum = sums + (first + a) * kPanel;
+        float* const to = last ? out + static_cast<int64_t>(first + a) * out_stride : sum;
 #pragma GCC unroll 4
         for (size_t p = 0; p < kPanelVectors; ++p) {
-          const F before = block == 0 ? F{} : load(to + p * kLanes);
+          const F before = block == 0 ? F{} : load(sum + p * kLanes);
           store(mul_add(to_float(products[a][p]), w_scale[p] * x_scale, before), to + p * kLanes);
         }
       }

@@ -11,7 +11,8 @@
 namespace ripplekv {
 namespace {
 
-constexpr float kUnitLength = 32767.0F;
+constexpr float kUnitLength = 46300.0F;  // and what rounding adds to it, squared, is under 2^31
+constexpr float kIntegerMax = 32767.0F;
 
 // A panel: queries that the inner loop takes together, kPanelVectors vectors of them; kBroadcasts rows (or columns of
 // V) are multiplied with it at once. Their product and a panel's load must fit the registers.
@@ -42,21 +43,24 @@ RKV_INLINE void multiply(const int32_t* left, size_t left_row, size_t left_k, co
   }
 }
 
-// Rows as integers of length kUnitLength, and the scale that brings them back.
+// Rows as integers of length kUnitLength, or less where a value would leave 16 bits; the scale that brings them back.
 void scale_to_length(const float* values, size_t n_rows, size_t head_dim, int16_t* to, float* scales) {
   for (size_t r0 = 0; r0 < n_rows; r0 += kLanes) {
     F squares[kLanes] = {};
+    F largest[kLanes] = {};
     for (size_t r = 0; r < kLanes && r0 + r < n_rows; ++r) {
       for (size_t i = 0; i < head_dim; i += kLanes) {
         const F x = load(values + (r0 + r) * head_dim + i);
         squares[r] = mul_add(x, x, squares[r]);
+        largest[r] = max(largest[r], max(x, -x));
       }
     }
     const F length = sqrt(sums_of(squares));
-    const F inverse = length > 0.0F ? kUnitLength / length : F{};
-    const F scale = length * (1.0F / kUnitLength);
+    const F scale = max(length * (1.0F / kUnitLength), largest_of_each(largest) * (1.0F / kIntegerMax));
+    const F inverse = length > 0.0F ? 1.0F / scale : F{};
+    const F scale_or_bad = scale + length * 0.0F;  // what is not a finite number shows in the scale
     for (size_t r = 0; r < kLanes && r0 + r < n_rows; ++r) {
-      scales[r0 + r] = scale[r];
+      scales[r0 + r] = scale_or_bad[r];
       for (size_t i = 0; i < head_dim; i += kLanes) {
         store_i16(nearest(load(values + (r0 + r) * head_dim + i) * inverse[r]), to + (r0 + r) * head_dim + i);
       }

@@ -149,10 +149,15 @@ void multiply(const ProductPlan& plan, const WeightRows& weights, float* out, st
         kernels.fill_panel(shape, memory.integers, lane + 1 - kernels.lanes, memory.panel);
       }
     }
-    kernels.multiply_panel(shape, {inputs.n_groups, inputs.values, inputs.scales}, {memory.panel, memory.scales},
-                           memory.sums);
-    for (int64_t token = 0; token < shape.n_tokens; ++token) {
-      std::copy_n(memory.sums + token * width, n_rows, out + token * weights.n_rows + first_row);
+    const PackedInputs packed = {inputs.n_groups, inputs.values, inputs.scales};
+    if (n_rows == width) {
+      kernels.multiply_panel(shape, packed, {memory.panel, memory.scales}, memory.sums, out + first_row,
+                             weights.n_rows);
+    } else {
+      kernels.multiply_panel(shape, packed, {memory.panel, memory.scales}, memory.sums, memory.sums, width);
+      for (int64_t token = 0; token < shape.n_tokens; ++token) {
+        std::copy_n(memory.sums + token * width, n_rows, out + token * weights.n_rows + first_row);
+      }
     }
   }
 }

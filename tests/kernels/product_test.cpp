@@ -131,8 +131,8 @@ double length_of(const float* values, int64_t n) {
   return std::sqrt(sum);
 }
 
-// Rounding a vector of n values to integers of length 32767 moves it by sqrt(n) / 2 at most. Blocks have 256 values or
-// fewer; f32 sums of n_in / 32 blocks add a few units in the last place of the longest partial sum.
+// Rounding a vector of n values to integers, at least 32767 long, moves it by sqrt(n) / 2 at most. Blocks have 256
+// values or fewer; f32 sums of n_in / 32 blocks add a few units in the last place of the longest partial sum.
 void expect_product(const std::vector<float>& got, const Weights& weights, const Tokens& tokens, int n_rounded,
                     const std::string& where) {
   const int64_t n_in = tokens.n_in;
