@@ -4,7 +4,9 @@
 // ripplekv report: artefacts as one page, and its tables beside it.
 #include <fmt/format.h>
 
+#include <array>
 #include <filesystem>
+#include <utility>
 
 #include "base/atomic_file.h"
 #include "cli/commands.h"
@@ -33,12 +35,10 @@ Status cmd_report(const ReportArgs& args) {
   const auto beside = [&](const char* extension) {
     return std::filesystem::path(args.output_file).replace_extension(extension).string();
   };
-  for (const auto& [path, text] :
-       {std::pair{args.output_file, report_html(report)}, std::pair{beside(".csv"), report_csv(report)},
-        std::pair{beside(".md"), report_markdown(report)}}) {
-    RKV_RETURN_IF_ERROR(prepare_output(path));
-    RKV_RETURN_IF_ERROR(write_file_atomically(path, text));
-  }
+  const std::array forms = {std::pair{args.output_file, &report_html}, std::pair{beside(".csv"), &report_csv},
+                            std::pair{beside(".md"), &report_markdown}};
+  for (const auto& [path, form] : forms) RKV_RETURN_IF_ERROR(prepare_output(path));
+  for (const auto& [path, form] : forms) RKV_RETURN_IF_ERROR(write_file_atomically(path, form(report)));
   print_to_stderr(fmt::format("written to {}, its tables beside it as .csv and .md", args.output_file));
   return ok_status();
 }

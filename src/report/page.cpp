@@ -98,7 +98,8 @@ path.touch { fill: none; stroke: transparent; stroke-width: 9; pointer-events: s
 h3 { font-size: .95rem; margin: 20px 0 0; overflow-wrap: anywhere; }
 summary { padding: 4px 0; overflow-wrap: anywhere; }
 .scroll { max-height: 70vh; overflow: auto; }
-thead th { position: sticky; top: 0; background: var(--panel); vertical-align: bottom; white-space: normal; }
+thead { position: sticky; top: 0; background: var(--panel); }
+thead th { vertical-align: bottom; white-space: normal; }
 thead .span { text-align: center; border-left: 1px solid var(--line); }
 .long { white-space: normal; min-width: 40ch; overflow-wrap: anywhere; }
 tbody tr:hover { background: var(--button); }
@@ -138,7 +139,8 @@ bool is_long(const Table& table, size_t column) {
 }
 
 std::string table_html(const Table& table) {
-  std::string body = "<div class=\"scroll\" tabindex=\"0\"><table>\n<thead>\n";
+  std::string body = fmt::format(
+      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table>\n<thead>\n", shown(table.title));
   if (!table.groups.empty()) {
     body += "<tr>";
     for (const auto& [name, n] : table.groups) {

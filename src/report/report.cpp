@@ -189,7 +189,10 @@ Result<Report> make_report(const ReportInputs& inputs) {
   }
   for (const Evaluation& of : inputs.evaluations) {
     const std::string baseline = has_policy(of) ? inputs.baseline : "";
-    for (Fact& fact : evaluation_highlights(of, baseline)) report.facts.push_back(std::move(fact));
+    for (Fact& fact : evaluation_highlights(of, baseline)) {
+      if (inputs.evaluations.size() > 1) fact.name = of.name + ", " + fact.name;
+      report.facts.push_back(std::move(fact));
+    }
   }
   if (inputs.profile && inputs.profile->samples.size() > 1) {
     report.facts.push_back({"Split-half reliability of the profile",

@@ -36,7 +36,9 @@ std::map<std::string, double> task_means(const Run& run) {
   return means;
 }
 
-Cell score_cell(double score) { return {fmt::format("{:.1f}", 100 * score), {100 * score}}; }
+Cell score_cell(double score) {
+  return {score <= 1 ? fmt::format("{:.1f}", 100 * score) : shown_number(100 * score), {100 * score}};
+}
 
 // Depth and length of a generated needle, from its name "needle:LENGTH:DEPTH:NUMBER".
 struct Place {

@@ -22,7 +22,10 @@ double scaled(Scale scale, double value) { return scale == Scale::kLog ? std::lo
 
 }  // namespace
 
-bool drawable(double value, Scale scale) { return std::isfinite(value) && (scale == Scale::kLinear || value > 0); }
+// Within limits between which differences and logarithms stay finite.
+bool drawable(double value, Scale scale) {
+  return std::abs(value) <= 1e300 && (scale == Scale::kLinear || value >= 1e-290);
+}
 
 Ruler::Ruler(Scale scale, double low, double high, double from, double to)
     : scale_(scale), low_(low), high_(high), from_(from), to_(to) {}

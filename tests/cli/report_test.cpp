@@ -66,7 +66,7 @@ TEST_F(ReportCommandTest, RefusesAndWritesNothing) {
   const std::pair<const char*, const char*> cases[] = {{"--results none.jsonl", "none.jsonl"},
                                                        {"--results bad.jsonl", "bad.jsonl:4"},
                                                        {"--profile b.json", "ripplekv.profile"},
-                                                       {"--budgets b.json --tokens 40", "b.json"},
+                                                       {"--budgets b.json --tokens 100", "b.json"},
                                                        {"--results r.jsonl --baseline tova", "--baseline: got 'tova'"}};
   for (const auto& [args, fault] : cases) {
     const Outcome outcome = run(std::string(args) + " -o page.html");

@@ -83,6 +83,19 @@ TEST(XyChart, LogScalesLeaveOutWhatTheyCannotShow) {
   EXPECT_FALSE(draw(lines_of({0, 0, -2}, Scale::kLog)).has_value());
 }
 
+TEST(XyChart, ExtremesStayFinite) {
+  for (const Scale scale : {Scale::kLinear, Scale::kLog}) {
+    for (const std::vector<double>& values : std::vector<std::vector<double>>{
+             {1e308, -1e308, 1}, {1e300, -1e300}, {1e-320, 1e-300, 2}, {1e-280, 1e290}, {5e-324}, {-0.0, 0.0}}) {
+      const auto figure = draw(lines_of(values, scale));
+      if (!figure) continue;
+      EXPECT_EQ(count_of(figure->markup, "nan"), 0U) << values[0];
+      EXPECT_EQ(count_of(figure->markup, "inf"), 0U) << values[0];
+      EXPECT_EQ(count_of(figure->markup, ">-0<"), 0U) << values[0];
+    }
+  }
+}
+
 TEST(XyChart, NoMarkNoFigure) {
   EXPECT_FALSE(draw(lines_of({})).has_value());
   EXPECT_FALSE(draw(lines_of({std::nan(""), HUGE_VAL})).has_value());

@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "report/report.h"
+#include "test_util/artefact.h"
 #include "test_util/paths.h"
 
 namespace ripplekv {
@@ -93,6 +95,40 @@ TEST_F(InputsTest, ResultsAreNamedByFileAndKeepTheirSettings) {
   ASSERT_TRUE(two.ok());
   EXPECT_EQ((*two)[0].name, a);
   EXPECT_EQ((*two)[1].name, b);
+}
+
+// Whatever is accepted makes a page.
+class DamagedFileTest : public test::ArtefactTest {
+ protected:
+  static Status report(ReportInputs inputs) {
+    const auto report = make_report(inputs);
+    EXPECT_TRUE(report.ok() && !report_html(*report).empty() && !report_csv(*report).empty());
+    return report.status();
+  }
+  static Status bench(const std::string& path) {
+    ReportInputs inputs;
+    RKV_ASSIGN_OR_RETURN(inputs.bench, read_bench(path));
+    return report(inputs);
+  }
+  static Status validation(const std::string& path) {
+    ReportInputs inputs;
+    RKV_ASSIGN_OR_RETURN(inputs.validation, read_validation(path));
+    return report(inputs);
+  }
+};
+
+TEST_F(DamagedFileTest, Bench) {
+  put(R"([{"work": "decode", "context": 8192, "policy": "snapkv", "budget": "10%", "tokens_per_s": 40.5,
+           "peer": "llama.cpp", "peer_tokens_per_s": 20.25, "ratio": 2}, {"work": "prefill", "ratio": null}])");
+  expect_truncation_refused(bench);
+  expect_random_damage_survived(1, bench);
+}
+
+TEST_F(DamagedFileTest, Validation) {
+  put(R"({"model": "M", "samples": 4, "spearman": [{"signal": "all", "kept": 0.1, "rho": 0.5, "lo": 0.25, "hi": 1},
+          {"signal": "index", "kept": 0.2, "rho": null}]})");
+  expect_truncation_refused(validation);
+  expect_random_damage_survived(2, validation);
 }
 
 }  // namespace
