@@ -19,11 +19,13 @@ constexpr std::string_view kNotThere = "n/a";
 // Markdown renderers take HTML and their own signs from texts: as in a page, nothing of a text may become markup.
 std::string markdown_text(std::string_view text) {
   std::string out;
-  for (const char c : html_escape(visible_text(text))) {
-    if (c == '\n' || c == '\r' || c == '\t') {
+  for (const char c : visible_text(text)) {
+    if (c == '<' || c == '>' || c == '&') {
+      out += html_escape(std::string_view(&c, 1));
+    } else if (c == '\n' || c == '\r' || c == '\t') {
       out += ' ';
     } else {
-      if (std::string_view("\\`*_[]|!~").find(c) != std::string_view::npos) out += '\\';
+      if (std::string_view("\\`*_[|").find(c) != std::string_view::npos) out += '\\';
       out += c;
     }
   }
@@ -104,7 +106,9 @@ std::string report_markdown(const Report& report) {
       for (size_t c = 0; c < table.columns.size(); ++c) out += " --- |";
       for (const std::vector<Cell>& row : table.rows) {
         out += "\n|";
-        for (const Cell& cell : row) out += " " + markdown_text(cell.text) + " |";
+        for (const Cell& cell : row) {
+          out += " " + (cell.numbers.empty() ? markdown_text(cell.text) : cell.text) + " |";
+        }
       }
       out += "\n";
     }

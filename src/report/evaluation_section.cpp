@@ -268,7 +268,7 @@ std::vector<Fact> evaluation_highlights(const Evaluation& evaluation, const std:
   std::vector<Fact> facts;
   for (const auto& [kept, row] : best) {
     Fact& fact = facts.emplace_back();
-    fact.name = fmt::format("{} of the {} kept: lowest KL is {}'s", shown_percent(kept),
+    fact.name = fmt::format("{} of the {} kept, lowest KL: {}", shown_percent(kept),
                             evaluation.setting("match") == "bytes" ? "bytes" : "rows", row->policy);
     fact.value = shown_number(row->kl.value) + " nats";
     if (row->n_pair > 0 && std::isfinite(row->kl_ratio.value)) {

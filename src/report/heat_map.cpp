@@ -34,13 +34,17 @@ Drawing draw_map(const HeatMap& map, int width) {
   }
   for (const std::string& column : map.columns) cell = std::max(cell, text_width(column, kFont) + 6);
   cell = std::max(6.0, std::min(cell, (width - left) / n_column));
-  const double panel_width = left + cell * n_column + 14;
+  double titles = 0;
+  for (const HeatPanel& panel : map.panels) titles = std::max(titles, text_width(panel.title, 12));
+  const double panel_width = std::max(left + cell * n_column, std::min(titles, width / 2.0 - 14)) + 14;
   const double panel_height = 26.0 * n_row + 58;
-  const int n_across = std::max(1, static_cast<int>((width + 14) / panel_width));
+  const auto n_across = static_cast<size_t>(std::max(1.0, (width + 14) / panel_width));
   std::string out;
   for (size_t p = 0; p < map.panels.size(); ++p) {
-    const double x0 = panel_width * static_cast<double>(p % static_cast<size_t>(n_across)) + left;
-    const double y0 = panel_height * static_cast<double>(p / static_cast<size_t>(n_across)) + 38;
+    const size_t across = p % n_across;
+    const size_t down = p / n_across;
+    const double x0 = panel_width * static_cast<double>(across) + left;
+    const double y0 = panel_height * static_cast<double>(down) + 38;
     const double room = n_across == 1 ? width : panel_width - 10;
     out += svg_text(x0 - left, y0 - 22, "name strong", "start", fitted(map.panels[p].title, room, 12));
     for (size_t c = 0; c < map.columns.size(); ++c) {
@@ -68,7 +72,7 @@ Drawing draw_map(const HeatMap& map, int width) {
       }
     }
   }
-  const auto n_down = (map.panels.size() + static_cast<size_t>(n_across) - 1) / static_cast<size_t>(n_across);
+  const auto n_down = (map.panels.size() + n_across - 1) / n_across;
   const double bottom = panel_height * static_cast<double>(n_down);
   out += svg_text(0, bottom + 8, "label", "start",
                   fitted(fmt::format("across: {}; down: {}", map.column_label, map.row_label), width, kFont));

@@ -71,6 +71,7 @@ p.key { gap: 8px; color: var(--muted); }
 .axis { stroke: var(--muted); stroke-width: 1; }
 .ref { stroke: var(--muted); stroke-width: 1.2; stroke-dasharray: 5 4; }
 .tick, .label { fill: var(--muted); font-size: 11px; font-variant-numeric: tabular-nums; }
+.halo { paint-order: stroke; stroke: var(--panel); stroke-width: 3px; }
 .name { fill: var(--text); font-size: 12px; font-variant-numeric: tabular-nums; }
 .strong { font-weight: 600; fill: var(--text); }
 .ln { stroke: var(--c); stroke-width: 2; fill: none; stroke-linejoin: round; stroke-linecap: round; }

@@ -33,10 +33,12 @@ class XyDrawing {
     }
     if (drawable(chart_.reference, chart_.y.scale)) {
       out_ += svg_line(left_, y_(chart_.reference), right(), y_(chart_.reference), "ref");
-      out_ += svg_text(right(), y_(chart_.reference) - 4, "tick", "end",
-                       fitted(chart_.reference_name, plot_width(), kFont));
     }
     for (size_t s = 0; s < chart_.series.size(); ++s) draw_series(s);
+    if (drawable(chart_.reference, chart_.y.scale)) {  // readable over what crosses it
+      out_ += svg_text(right(), y_(chart_.reference) - 4, "tick halo", "end",
+                       fitted(chart_.reference_name, plot_width(), kFont));
+    }
     if (!chart_.by_depth) tips();
     return {std::move(out_), static_cast<double>(height_)};
   }

@@ -70,7 +70,7 @@ TEST(Document, MarkdownIsATable) {
   const std::string markdown = report_markdown(small_report("s"));
   EXPECT_NE(markdown.find("# s\n\n- s: s (s)\n\n## s\n\ns\n\n**s**\n\n- s: s\n\n### s\n\n"), std::string::npos)
       << markdown;
-  EXPECT_NE(markdown.find("| s | number |\n| --- | --- |\n| s | 0.123 \\[0.100, n/a\\] |\n"), std::string::npos)
+  EXPECT_NE(markdown.find("| s | number |\n| --- | --- |\n| s | 0.123 [0.100, n/a] |\n"), std::string::npos)
       << markdown;
 }
 
