@@ -252,6 +252,21 @@ struct EvalArgs {
   OutputArgs output;
 };
 
+struct ReportArgs {
+  static constexpr std::string_view kName = "report";
+  static constexpr std::string_view kSummary = "Show profiles, budgets, evaluations and benchmarks in one HTML page";
+  static constexpr std::string_view kExample = "--profile profile.json --results results.jsonl -o page.html";
+  std::string profile_file;  // each of them may be left out, but not all
+  std::vector<std::string> budgets_files;
+  std::vector<std::string> results_files;
+  std::string validation_file;
+  std::string bench_file;
+  std::string baseline;  // empty: the first policy that is not full
+  int64_t n_prompt = 2048;
+  std::string output_file;  // ends in .html; the tables go beside it as .csv and .md
+  OutputArgs output;
+};
+
 struct ExportArgs {
   static constexpr std::string_view kName = "export";
   static constexpr std::string_view kSummary = "Write a budgets file's rows in the words of other programs";
@@ -288,6 +303,7 @@ void add_args(OptionTable& table, TuneArgs& args);
 void add_args(OptionTable& table, RunArgs& args);
 void add_args(OptionTable& table, TraceArgs& args);
 void add_args(OptionTable& table, EvalArgs& args);
+void add_args(OptionTable& table, ReportArgs& args);
 void add_args(OptionTable& table, ExportArgs& args);
 void add_args(OptionTable& table, ModelsArgs& args);
 void add_args(OptionTable& table, ScoreArgs& args);

@@ -10,11 +10,10 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/setup.h"
+#include "profiling/profiler.h"
 
 namespace ripplekv {
 namespace {
-
-constexpr double kReliabilityMin = 0.7;  // below it layers swap places from one set of samples to the next
 
 void print_table(const Profile& profile) {
   const auto sensitivity = sensitivity_of(profile);

@@ -12,6 +12,7 @@
 #include <span>
 #include <string_view>
 
+#include "base/html.h"
 #include "base/utf8.h"
 #include "engine/trace_page.h"
 #include "ripplekv/status.h"
@@ -26,20 +27,6 @@ struct ShownToken {
   std::string text;
   bool exact = true;  // text is the token's bytes; otherwise the page shows the bytes in hex beside it
 };
-
-// What stands for a character that would not be seen or would reorder the text around it; any other is returned as is.
-std::string visible(std::string_view character) {
-  const auto last = static_cast<unsigned char>(character.back());
-  if (character == "\n" || character == "\t") return std::string(character);
-  if (character == "\x7F") return "\xE2\x90\xA1";  // U+2421
-  const bool control = is_control(character);
-  // U+2400 and on: the control pictures, which the control characters of two bytes lack.
-  if (control && character.size() == 1) return {'\xE2', '\x90', static_cast<char>(0x80 + last)};
-  const std::string_view block = character.substr(0, character.size() - 1);
-  const bool bidi_control = (block == "\xE2\x80" && last >= 0xAA && last <= 0xAE) ||  // U+202A to U+202E
-                            (block == "\xE2\x81" && last >= 0xA6 && last <= 0xA9);    // U+2066 to U+2069
-  return std::string(control || bidi_control ? kReplacementCharacter : character);
-}
 
 // A character that several tokens share belongs to the token it begins in: the text stays readable, and the later
 // tokens are shown as empty with their bytes in hex. Bytes that are no UTF-8 become U+FFFD one by one.
@@ -61,7 +48,7 @@ std::vector<ShownToken> show_tokens(std::span<const std::string> tokens) {
       continue;
     }
     const std::string_view character = std::string_view(bytes).substr(i, length);
-    const std::string shown_character = visible(character);
+    const std::string shown_character = visible_character(character);
     token.text += shown_character;
     if (shown_character != character) token.exact = false;
     for (size_t j = i + 1; j < i + length; ++j) {
@@ -71,8 +58,6 @@ std::vector<ShownToken> show_tokens(std::span<const std::string> tokens) {
   }
   return shown;
 }
-
-std::string show_text(const std::string& text) { return show_tokens(std::span(&text, 1)).front().text; }
 
 std::string hex_of(std::string_view bytes) {
   constexpr size_t kShownMax = 32;
@@ -166,52 +151,19 @@ std::string embeddable(const Json& json) {
   return out;
 }
 
-std::string html_escape(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
-
 }  // namespace
 
 std::string trace_html(const TraceView& view) {
   RKV_CHECK(!view.tokens.empty() && !view.kept.empty());
-  const Json data = {{"model", show_text(view.model)},
-                     {"selector", show_text(view.selector)},
-                     {"allocator", show_text(view.allocator)},
-                     {"budget", show_text(view.budget)},
+  const Json data = {{"model", visible_text(view.model)},
+                     {"selector", visible_text(view.selector)},
+                     {"allocator", visible_text(view.allocator)},
+                     {"budget", visible_text(view.budget)},
                      {"tokens", tokens_json(view.tokens)},
                      {"kept", kept_json(view)},
                      {"next", next_json(view)},
                      {"answer", answer_json(view.answer)}};
-  // The policy makes "no network" hold whatever a token says: nothing may be loaded or sent.
-  constexpr std::string_view kHead = R"(<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta http-equiv="Content-Security-Policy"
- content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'">
-)";
-  std::string page(kHead);
-  page += fmt::format("<title>RippleKV trace: {}</title>\n<style>\n", html_escape(show_text(view.model)));
-  page += kTracePageStyle;
-  page += "</style>\n</head>\n<body>\n";
+  std::string page = html_head("RippleKV trace: " + view.model, kTracePageStyle, /*scripts=*/true);
   page += kTracePageBody;
   page += "<script type=\"application/json\" id=\"trace-data\">";
   page += embeddable(data);

@@ -1,42 +1,13 @@
 // SPDX-FileCopyrightText: 2026 RippleKV contributors
 // SPDX-License-Identifier: MIT
 //
-// The trace page's style sheet and markup (contract: trace_page.h; the script is trace_script.cpp). Colours that carry
-// a value are set by the script; here are those of text, lines and controls, for light and dark.
+// The trace page's own style and markup (contract: trace_page.h; the script is trace_script.cpp; what all pages share
+// is base/html.h). Colours that carry a value are set by the script.
 #include "engine/trace_page.h"
 
 namespace ripplekv {
 
 const std::string_view kTracePageStyle = R"css(
-:root {
-  --bg: #f7f6f2; --panel: #ffffff; --line: #dcd9d0; --text: #1b1f24; --muted: #5d646d; --lost: #ebe8e1;
-  --accent: #b3490f; --mark: #ffdf9e; --mark-text: #1b1f24; --button: #f1efe9; --focus: #1f5fa8;
-  --sans: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
-  --mono: ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace;
-}
-@media (prefers-color-scheme: dark) {
-  :root {
-    --bg: #0f1216; --panel: #171b21; --line: #2e353e; --text: #e6e9ed; --muted: #9aa4b0; --lost: #232931;
-    --accent: #ff9d5c; --mark: #7a4a00; --mark-text: #fff3dc; --button: #222830; --focus: #7db8f0;
-  }
-}
-* { box-sizing: border-box; }
-html { scroll-behavior: smooth; -webkit-text-size-adjust: 100%; }
-body { margin: 0; background: var(--bg); color: var(--text); font: 15px/1.5 var(--sans); }
-.page { max-width: 1180px; margin: 0 auto; padding: 24px 20px 40px; }
-h1 { font-size: 1.6rem; line-height: 1.2; margin: 0; overflow-wrap: anywhere; }
-h2 { font-size: 1.05rem; margin: 0; scroll-margin-top: 22px; }
-p { margin: 0; }
-.brand { color: var(--muted); font-size: .85rem; margin-bottom: 4px; }
-.lede, .note { color: var(--muted); }
-.lede { margin-top: 4px; max-width: 70ch; }
-.note { font-size: .85rem; }
-.facts { display: flex; flex-wrap: wrap; gap: 10px 28px; margin: 18px 0 0; }
-.facts dt { color: var(--muted); font-size: .78rem; }
-.facts dd { margin: 0; font-weight: 600; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
-.facts .sub { font-weight: 400; color: var(--muted); }
-section { background: var(--panel); border: 1px solid var(--line); border-radius: 10px; padding: 16px 18px;
-  margin-top: 16px; }
 .bar { display: flex; flex-wrap: wrap; align-items: center; gap: 8px 12px; margin-bottom: 12px; }
 .bar h2 { margin-right: auto; }
 .group { display: flex; align-items: center; gap: 6px; }
@@ -48,7 +19,6 @@ button { cursor: pointer; min-width: 34px; }
 button:disabled { opacity: .45; cursor: default; }
 button:hover:not(:disabled), select:hover { border-color: var(--muted); }
 input[type=search] { width: 100%; background: var(--panel); min-height: 40px; font-size: 1rem; }
-:focus-visible { outline: 2px solid var(--focus); outline-offset: 2px; }
 .hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 [hidden] { display: none !important; }
 
@@ -74,13 +44,6 @@ mark { background: var(--mark); color: var(--mark-text); border-radius: 3px; pad
 .legend .ticks span { position: absolute; transform: translateX(-50%); }
 .legend .ticks span:first-child { transform: none; }
 .legend .ticks span:last-child { transform: translateX(-100%); }
-details { margin-top: 10px; }
-summary { cursor: pointer; color: var(--muted); font-size: .88rem; }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; font-size: .85rem; font-variant-numeric: tabular-nums; margin-top: 8px; }
-th, td { text-align: right; padding: 3px 12px 3px 0; white-space: nowrap; border-bottom: 1px solid var(--line); }
-th { color: var(--muted); font-weight: 500; }
-.left { text-align: left; }
 
 #doc { white-space: pre-wrap; overflow-wrap: anywhere; overflow-y: auto; max-height: 70vh; padding: 10px 12px;
   line-height: 1.75; border: 1px solid var(--line); border-radius: 8px; position: relative; }
@@ -120,10 +83,6 @@ th { color: var(--muted); font-weight: 500; }
 .nats { display: flex; flex-wrap: wrap; gap: 4px 16px; font-size: .78rem; color: var(--muted); margin-top: 8px; }
 
 @media (max-width: 640px) {
-  .page { padding: 16px 10px 24px; }
-  section { padding: 12px; }
-  h1 { font-size: 1.3rem; }
-  .facts { display: grid; grid-template-columns: 1fr 1fr; gap: 10px 16px; }
   .find { grid-template-columns: 1fr; }
   .find .note { grid-column: 1; }
   .bar h2 { width: 100%; }
@@ -137,7 +96,6 @@ th { color: var(--muted); font-weight: 500; }
   #inspector .strip, #inspector .fate { grid-column: 1 / -1; }
   .output { grid-template-columns: minmax(0, 1fr); }
 }
-@media (prefers-reduced-motion: reduce) { html { scroll-behavior: auto; } }
 )css";
 
 const std::string_view kTracePageBody = R"html(<div class="page">

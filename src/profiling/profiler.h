@@ -18,6 +18,9 @@
 
 namespace ripplekv {
 
+// Of reliability_of(): below it layers swap places from one set of samples to the next.
+constexpr double kReliabilityMin = 0.7;
+
 struct ProfilerSample {
   std::string id;
   std::vector<int32_t> ids;  // the prompt

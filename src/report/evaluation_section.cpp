@@ -1,0 +1,315 @@
+// SPDX-FileCopyrightText: 2026 RippleKV contributors
+// SPDX-License-Identifier: MIT
+//
+// What an evaluation says: fidelity against rows and bytes, comparisons on the same samples, worst samples, failures.
+// The numbers are eval/summary.h's.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "base/text.h"
+#include "base/utf8.h"
+#include "eval/summary.h"
+#include "report/charts.h"
+#include "report/evaluation.h"
+#include "report/report.h"
+
+namespace ripplekv {
+namespace {
+
+constexpr size_t kWorstOfEach = 3;
+constexpr size_t kAnswerBytesMax = 160;
+constexpr double kMiB = 1024 * 1024;
+
+std::string kept_label(const Evaluation& evaluation) {
+  return evaluation.setting("match") == "bytes" ? "bytes kept, of the full f16 cache" : "rows kept";
+}
+
+Cell bytes_cell(double bytes) { return {human_bytes(static_cast<int64_t>(bytes)), {bytes}}; }
+
+std::vector<Fact> facts_of(const Evaluation& evaluation) {
+  static const std::map<std::string, std::string> kNames = {{"model", "Model"},
+                                                            {"weights", "Weights"},
+                                                            {"suite", "Suite"},
+                                                            {"data", "Data"},
+                                                            {"seed", "Seed"},
+                                                            {"max_tokens", "Most prompt tokens"},
+                                                            {"answer_tokens", "Answer tokens"},
+                                                            {"generate", "Answers scored"},
+                                                            {"match", "Compared at equal"},
+                                                            {"full_k", "Full cache, K"},
+                                                            {"full_v", "Full cache, V"}};
+  static const std::set<std::string> kHidden = {"format", "version", "fingerprint"};
+  std::vector<Fact> facts = {{"File", evaluation.name}};
+  for (const auto& [key, value] : evaluation.settings) {
+    if (kHidden.contains(key) || value.empty() || (key == "max_tokens" && value == "0")) continue;
+    const auto name = kNames.find(key);
+    const std::string shown = value == "true" ? "yes" : value == "false" ? "no" : value;
+    facts.push_back({name == kNames.end() ? key : name->second, shown});
+  }
+  std::set<std::string> samples;
+  std::set<std::string> tasks;
+  for (const ResultLine& line : evaluation.lines) {
+    samples.insert(line.sample);
+    tasks.insert(line.task);
+  }
+  facts.push_back(
+      {"Samples", fmt::format("{} of {} task{}", samples.size(), tasks.size(), tasks.size() == 1 ? "" : "s")});
+  return facts;
+}
+
+Table fidelity_table(const Summary& summary) {
+  const bool scored =
+      std::any_of(summary.rows.begin(), summary.rows.end(), [](const auto& row) { return row.score >= 0; });
+  Table table = {.title = "Fidelity and size",
+                 .columns = {"kept", "policy", "samples", "failed", "rows", "bytes", "mean KL [95%]", "median KL",
+                             "worst KL", "worst sample", "top-1 [95%]", "NLL"}};
+  if (scored) table.columns.emplace_back("score");
+  for (const SummaryRow& row : summary.rows) {
+    std::vector<Cell> cells = {percent_cell(row.kept), text_cell(row.policy), whole_cell(row.n_sample),
+                               whole_cell(row.n_failed)};
+    if (row.n_sample == 0) {
+      cells.resize(table.columns.size(), text_cell(""));
+    } else {
+      cells.insert(cells.end(), {whole_cell(row.rows), bytes_cell(row.bytes), interval_cell(row.kl),
+                                 number_cell(row.kl_median), number_cell(row.kl_worst), text_cell(row.worst_sample),
+                                 interval_cell(row.top1), number_cell(row.nll)});
+      if (scored) cells.push_back(row.score >= 0 ? number_cell(100 * row.score) : text_cell(""));
+    }
+    table.rows.push_back(std::move(cells));
+  }
+  return table;
+}
+
+Table paired_table(const Summary& summary) {
+  Table table = {.title = "Against " + summary.baseline + " on the same samples",
+                 .columns = {"kept", "policy", "pairs", "mean KL / baseline's [95%]", "sign test p"},
+                 .folded = true};
+  for (const SummaryRow& row : summary.rows) {
+    if (row.n_pair == 0 || row.policy == "full") continue;
+    table.rows.push_back({percent_cell(row.kept), text_cell(row.policy), whole_cell(row.n_pair),
+                          interval_cell(row.kl_ratio), number_cell(row.sign_p, 2)});
+  }
+  return table;
+}
+
+bool is_compressed(const SummaryRow& row) { return row.policy != "full" && row.n_sample > 0; }
+
+std::optional<Figure> kl_figure(const Summary& summary, const std::vector<std::string>& policies,
+                                const std::string& label) {
+  std::set<double> fractions;
+  for (const SummaryRow& row : summary.rows) {
+    if (is_compressed(row)) fractions.insert(row.kept);
+  }
+  const std::string title = "KL to the full cache";
+  const std::string caption = "Lower is better. Means over the samples with 95% bootstrap intervals.";
+  if (fractions.size() < 2) {
+    RowChart chart = {.title = title, .caption = caption, .x = {.label = "KL, nats"}};
+    for (const double kept : fractions) {
+      RowGroup& group = chart.groups.emplace_back();
+      group.name = fmt::format("{} ({})", shown_percent(kept), label);
+      for (size_t p = 0; p < policies.size(); ++p) {
+        for (const SummaryRow& row : summary.rows) {
+          if (row.policy != policies[p] || row.kept != kept || !is_compressed(row)) continue;
+          group.items.push_back({row.policy, row.kl.value, row.kl.low, row.kl.high, p});
+        }
+      }
+    }
+    return draw(chart);
+  }
+  XyChart chart = {.title = title,
+                   .caption = caption,
+                   .x = {.label = label, .unit = Unit::kPercent, .ticks = {fractions.begin(), fractions.end()}},
+                   .y = {.label = "KL, nats (log scale)", .scale = Scale::kLog}};
+  for (const std::string& policy : policies) {
+    Series& series = chart.series.emplace_back();
+    series.name = policy;
+    for (const SummaryRow& row : summary.rows) {
+      if (row.policy != policy || !is_compressed(row)) continue;
+      series.points.push_back({row.kept, row.kl.value, row.kl.low, row.kl.high});
+    }
+  }
+  return draw(chart);
+}
+
+std::optional<Figure> bytes_figure(const Summary& summary, const std::vector<std::string>& policies) {
+  XyChart chart = {.title = "KL against memory",
+                   .caption = "Mean bytes of K, V and index held after the prompt.",
+                   .x = {.label = "MiB (log scale)", .scale = Scale::kLog},
+                   .y = {.label = "KL, nats (log scale)", .scale = Scale::kLog},
+                   .tips_by_x = false};
+  for (const std::string& policy : policies) {
+    Series& series = chart.series.emplace_back();
+    series.name = policy;
+    for (const SummaryRow& row : summary.rows) {
+      if (row.policy != policy || !is_compressed(row)) continue;
+      series.points.push_back(
+          {.x = row.bytes / kMiB,
+           .y = row.kl.value,
+           .low = row.kl.low,
+           .high = row.kl.high,
+           .name = fmt::format("{} at {}: KL {}, {}", policy, shown_percent(row.kept), shown_number(row.kl.value),
+                               human_bytes(static_cast<int64_t>(row.bytes)))});
+    }
+  }
+  return draw(chart);
+}
+
+std::optional<Figure> paired_figure(const Summary& summary, const std::vector<std::string>& policies) {
+  RowChart chart = {.title = "KL beside " + summary.baseline,
+                    .caption =
+                        "Mean KL over the baseline's on the same samples, with 95% paired bootstrap intervals "
+                        "and the sign test's p. Left of the line is better.",
+                    .x = {.label = "ratio (log scale)", .scale = Scale::kLog},
+                    .bars = false,
+                    .reference = 1};
+  for (const SummaryRow& row : summary.rows) {
+    if (row.n_pair == 0 || !is_compressed(row)) continue;
+    const std::string name = shown_percent(row.kept) + " kept";
+    if (chart.groups.empty() || chart.groups.back().name != name) chart.groups.push_back({name, {}});
+    const auto colour = std::find(policies.begin(), policies.end(), row.policy) - policies.begin();
+    chart.groups.back().items.push_back(
+        {.label = row.policy,
+         .value = row.kl_ratio.value,
+         .low = row.kl_ratio.low,
+         .high = row.kl_ratio.high,
+         .colour = static_cast<size_t>(colour),
+         .shown = fmt::format("{}\xC3\x97, p {}", shown_number(row.kl_ratio.value, 2), shown_number(row.sign_p, 1))});
+  }
+  return draw(chart);
+}
+
+Table worst_table(const std::vector<Run>& runs) {
+  Table table = {.title = fmt::format("Worst samples: the {} of each policy with the largest KL", kWorstOfEach),
+                 .columns = {"kept", "policy", "sample", "prompt tokens", "KL", "worst token's KL", "top-1"},
+                 .folded = true};
+  bool scored = false;
+  bool answered = false;
+  for (const Run& run : runs) {
+    for (const ResultLine* line : run.lines) {
+      scored = scored || line->score >= 0;
+      answered = answered || !line->answer.empty();
+    }
+  }
+  if (scored) table.columns.emplace_back("score");
+  if (answered) table.columns.emplace_back("answer");
+  for (const Run& run : runs) {
+    if (run.policy == "full") continue;
+    std::vector<const ResultLine*> lines;
+    for (const ResultLine* line : run.lines) {
+      if (line->error.empty()) lines.push_back(line);
+    }
+    std::stable_sort(lines.begin(), lines.end(), [](const auto* a, const auto* b) { return a->kl > b->kl; });
+    for (size_t i = 0; i < std::min(lines.size(), kWorstOfEach); ++i) {
+      const ResultLine& line = *lines[i];
+      std::vector<Cell> row = {percent_cell(run.kept), text_cell(run.policy),
+                               text_cell(line.sample), whole_cell(static_cast<double>(line.n_prompt)),
+                               number_cell(line.kl),   number_cell(line.kl_max),
+                               percent_cell(line.top1)};
+      if (scored) row.push_back(line.score >= 0 ? number_cell(100 * line.score) : text_cell(""));
+      if (answered) row.push_back(text_cell(one_line(line.answer, kAnswerBytesMax)));
+      table.rows.push_back(std::move(row));
+    }
+  }
+  return table;
+}
+
+Table failed_table(const std::vector<Run>& runs) {
+  Table table = {.title = "Failed samples", .columns = {"kept", "policy", "sample", "why"}, .folded = true};
+  for (const Run& run : runs) {
+    for (const ResultLine* line : run.lines) {
+      if (line->error.empty()) continue;
+      table.rows.push_back(
+          {percent_cell(run.kept), text_cell(run.policy), text_cell(line->sample), text_cell(line->error)});
+    }
+  }
+  return table;
+}
+
+}  // namespace
+
+std::vector<std::string> policies_of(const Evaluation& evaluation) {
+  std::vector<std::string> policies;
+  std::set<std::string> seen;
+  for (const ResultLine& line : evaluation.lines) {
+    if (seen.insert(line.policy).second) policies.push_back(line.policy);
+  }
+  return policies;
+}
+
+std::vector<Run> runs_of(const Evaluation& evaluation) {
+  std::map<std::pair<double, std::string>, std::map<std::string, const ResultLine*>> lines;
+  for (const ResultLine& line : evaluation.lines) lines[{line.kept, line.policy}][line.sample] = &line;
+  std::set<double> fractions;
+  for (const auto& [key, of] : lines) fractions.insert(key.first);
+  std::vector<Run> runs;
+  for (const double kept : fractions) {
+    for (const std::string& policy : policies_of(evaluation)) {
+      const auto found = lines.find({kept, policy});
+      if (found == lines.end()) continue;
+      Run& run = runs.emplace_back(Run{policy, kept, {}});
+      for (const auto& [sample, line] : found->second) run.lines.push_back(line);
+    }
+  }
+  return runs;
+}
+
+std::vector<Fact> evaluation_highlights(const Evaluation& evaluation, const std::string& baseline) {
+  const Summary summary = summarise(evaluation.lines, policies_of(evaluation), baseline);
+  std::map<double, const SummaryRow*> best;
+  for (const SummaryRow& row : summary.rows) {
+    if (!is_compressed(row)) continue;
+    const SummaryRow*& of = best[row.kept];
+    if (of == nullptr || row.kl.value < of->kl.value) of = &row;
+  }
+  std::vector<Fact> facts;
+  for (const auto& [kept, row] : best) {
+    Fact& fact = facts.emplace_back();
+    fact.name = fmt::format("{} of the {} kept, lowest KL: {}", shown_percent(kept),
+                            evaluation.setting("match") == "bytes" ? "bytes" : "rows", row->policy);
+    fact.value = shown_number(row->kl.value) + " nats";
+    if (row->n_pair > 0 && std::isfinite(row->kl_ratio.value)) {
+      fact.note =
+          fmt::format("{}\xC3\x97 {}'s [{}, {}] on {} samples", shown_number(row->kl_ratio.value, 2), summary.baseline,
+                      shown_number(row->kl_ratio.low, 2), shown_number(row->kl_ratio.high, 2), row->n_pair);
+    }
+  }
+  return facts;
+}
+
+Section evaluation_section(const Evaluation& evaluation, const std::string& baseline) {
+  const std::vector<std::string> policies = policies_of(evaluation);
+  const std::vector<Run> runs = runs_of(evaluation);
+  const Summary summary = summarise(evaluation.lines, policies, baseline);
+  const std::string suite = evaluation.setting("suite");
+  Section section = {.title = suite.empty() ? "Evaluation" : "Policies compared: " + suite,
+                     .lede =
+                         "Every prompt is prefilled once; each policy's cache is forked from it. KL is between the "
+                         "next-token distributions of the full and the compressed cache, over the full cache's "
+                         "own answer.",
+                     .facts = facts_of(evaluation)};
+  std::vector<std::string> compressed = policies;
+  std::erase(compressed, "full");
+  const auto add = [&section](const std::optional<Figure>& figure) {
+    if (figure) section.figures.push_back(*figure);
+  };
+  add(kl_figure(summary, compressed, kept_label(evaluation)));
+  add(bytes_figure(summary, compressed));
+  add(paired_figure(summary, compressed));
+  add(score_figure(runs, policies, kept_label(evaluation)));
+  add(needle_figure(evaluation, runs));
+  section.tables = score_tables(evaluation, runs);
+  section.tables.push_back(fidelity_table(summary));
+  for (Table table : {paired_table(summary), worst_table(runs), failed_table(runs)}) {
+    if (!table.rows.empty()) section.tables.push_back(std::move(table));
+  }
+  int n_failed = 0;
+  for (const SummaryRow& row : summary.rows) n_failed += row.n_failed;
+  if (n_failed > 0) section.warnings.push_back(fmt::format("{} measurements failed and count nowhere.", n_failed));
+  return section;
+}
+
+}  // namespace ripplekv

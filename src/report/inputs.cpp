@@ -1,0 +1,150 @@
+// SPDX-FileCopyrightText: 2026 RippleKV contributors
+// SPDX-License-Identifier: MIT
+//
+#include "report/inputs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/atomic_file.h"
+#include "base/json_file.h"
+
+namespace ripplekv {
+namespace {
+
+using nlohmann::json;
+
+// The file's name, or its path where another file has the same name.
+std::string name_among(const std::vector<std::string>& paths, const std::string& path) {
+  const auto name = std::filesystem::path(path).filename();
+  const auto n = std::count_if(paths.begin(), paths.end(), [&](const std::string& other) {
+    return std::filesystem::path(other).filename() == name;
+  });
+  return n > 1 ? path : name.string();
+}
+
+Result<json> read_plain_json(const std::string& path) {
+  RKV_ASSIGN_OR_RETURN(const std::string text, read_file(path, kJsonSizeMax));
+  return parse_json(text, path);
+}
+
+// A list of objects, each handed to `read` with where it stands.
+template <class Row>
+Result<std::vector<Row>> rows_of(const json& list, const std::string& where,
+                                 Result<Row> (*read)(const json&, const std::string&)) {
+  std::vector<Row> rows;
+  if (!list.is_array()) return data_loss(fmt::format("{}: got {}, expected a list", where, list.type_name()));
+  for (size_t i = 0; i < list.size(); ++i) {
+    const std::string at = fmt::format("{}[{}]", where, i);
+    if (!list[i].is_object()) {
+      return data_loss(fmt::format("{}: got {}, expected an object", at, list[i].type_name()));
+    }
+    RKV_ASSIGN_OR_RETURN(Row row, read(list[i], at));
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+// NaN where it is null or not there.
+Result<double> number_of(const json& object, const char* key, const std::string& where) {
+  const auto found = object.find(key);
+  if (found == object.end() || found->is_null()) return kNoValue;
+  if (!found->is_number()) {
+    return data_loss(fmt::format("{}: key '{}': got {}, expected a number or null", where, key, found->type_name()));
+  }
+  return found->get<double>();
+}
+
+// A text, or a number as text; "" where it is null or not there.
+Result<std::string> text_of(const json& object, const char* key, const std::string& where) {
+  const auto found = object.find(key);
+  if (found == object.end() || found->is_null()) return std::string();
+  if (found->is_string()) return found->get<std::string>();
+  if (found->is_number()) return found->dump();
+  return data_loss(fmt::format("{}: key '{}': got {}, expected a text", where, key, found->type_name()));
+}
+
+Result<ValidationRow> validation_row(const json& object, const std::string& where) {
+  ValidationRow row;
+  RKV_ASSIGN_OR_RETURN(row.signal, text_of(object, "signal", where));
+  RKV_ASSIGN_OR_RETURN(row.kept, number_of(object, "kept", where));
+  RKV_ASSIGN_OR_RETURN(row.rho, number_of(object, "rho", where));
+  RKV_ASSIGN_OR_RETURN(row.low, number_of(object, "lo", where));
+  RKV_ASSIGN_OR_RETURN(row.high, number_of(object, "hi", where));
+  if (row.signal.empty()) return data_loss(fmt::format("{}: expected a key 'signal'", where));
+  return row;
+}
+
+Result<BenchRow> bench_row(const json& object, const std::string& where) {
+  BenchRow row;
+  RKV_ASSIGN_OR_RETURN(row.work, text_of(object, "work", where));
+  RKV_ASSIGN_OR_RETURN(row.policy, text_of(object, "policy", where));
+  RKV_ASSIGN_OR_RETURN(row.budget, text_of(object, "budget", where));
+  RKV_ASSIGN_OR_RETURN(row.peer, text_of(object, "peer", where));
+  RKV_ASSIGN_OR_RETURN(const double context, number_of(object, "context", where));
+  RKV_ASSIGN_OR_RETURN(row.tokens_per_s, number_of(object, "tokens_per_s", where));
+  RKV_ASSIGN_OR_RETURN(row.peer_tokens_per_s, number_of(object, "peer_tokens_per_s", where));
+  RKV_ASSIGN_OR_RETURN(row.ratio, number_of(object, "ratio", where));
+  if (row.work.empty()) return data_loss(fmt::format("{}: expected a key 'work'", where));
+  if (context >= 0 && context < 1e15) row.context = std::llround(context);
+  return row;
+}
+
+}  // namespace
+
+std::string Evaluation::setting(std::string_view key) const {
+  for (const auto& [of, value] : settings) {
+    if (of == key) return value;
+  }
+  return "";
+}
+
+Result<std::vector<NamedBudgets>> read_named_budgets(const std::vector<std::string>& paths) {
+  std::vector<NamedBudgets> all;
+  for (const std::string& path : paths) {
+    RKV_ASSIGN_OR_RETURN(Budgets budgets, read_budgets(path));
+    all.push_back({name_among(paths, path), std::move(budgets)});
+  }
+  return all;
+}
+
+Result<std::vector<Evaluation>> read_evaluations(const std::vector<std::string>& paths) {
+  std::vector<Evaluation> all;
+  for (const std::string& path : paths) {
+    RKV_ASSIGN_OR_RETURN(ResultsOf results, read_results(path));
+    Evaluation& of = all.emplace_back();
+    of.name = name_among(paths, path);
+    of.lines = std::move(results.lines);
+    const auto header = nlohmann::ordered_json::parse(results.header);
+    for (const auto& [key, value] : header.items()) {
+      of.settings.emplace_back(key, value.is_string() ? value.get<std::string>() : value.dump());
+    }
+  }
+  return all;
+}
+
+Result<Validation> read_validation(const std::string& path) {
+  RKV_ASSIGN_OR_RETURN(const json document, read_plain_json(path));
+  if (!document.is_object() || !document.contains("spearman")) {
+    return data_loss(
+        fmt::format("{}: expected an object with a key 'spearman', as `ripplekv validate` writes it", path));
+  }
+  Validation validation;
+  RKV_ASSIGN_OR_RETURN(validation.model, text_of(document, "model", path));
+  RKV_ASSIGN_OR_RETURN(const double n_sample, number_of(document, "samples", path));
+  if (n_sample >= 0 && n_sample < 1e15) validation.n_sample = std::llround(n_sample);
+  RKV_ASSIGN_OR_RETURN(validation.rows, rows_of(document["spearman"], path + ": key 'spearman'", validation_row));
+  return validation;
+}
+
+Result<std::vector<BenchRow>> read_bench(const std::string& path) {
+  RKV_ASSIGN_OR_RETURN(const json document, read_plain_json(path));
+  const bool wrapped = document.is_object() && document.contains("records");
+  return rows_of(wrapped ? document["records"] : document, path, bench_row);
+}
+
+}  // namespace ripplekv

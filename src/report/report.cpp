@@ -1,0 +1,219 @@
+// SPDX-FileCopyrightText: 2026 RippleKV contributors
+// SPDX-License-Identifier: MIT
+//
+// The document as a whole, and its smaller sections: budgets, validation, benchmarks.
+#include "report/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "base/utf8.h"
+#include "report/charts.h"
+#include "ripplekv/engine.h"
+
+namespace ripplekv {
+namespace {
+
+std::string formats_of(const Budgets& budgets) {
+  std::set<std::string> names;
+  for (const KvFormat& format : budgets.kv_format) {
+    names.insert(fmt::format("{}/{}", to_string(format.k), to_string(format.v)));
+  }
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+// The model that the inputs are of; several are all named.
+std::string title_of(const ReportInputs& inputs) {
+  std::vector<std::string> names;
+  const auto add = [&names](const std::string& name) {
+    if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  };
+  if (inputs.profile) add(inputs.profile->model.name);
+  for (const NamedBudgets& of : inputs.budgets) add(of.budgets.model.name);
+  for (const Evaluation& of : inputs.evaluations) add(of.setting("model"));
+  if (inputs.validation) add(inputs.validation->model);
+  std::string title;
+  for (const std::string& name : names) title += (title.empty() ? "" : ", ") + name;
+  return title.empty() ? "benchmarks" : title;
+}
+
+}  // namespace
+
+Result<Section> budgets_section(const ReportInputs& inputs) {
+  Section section = {.title = "Rows for each layer",
+                     .lede = fmt::format("What the budgets files give each layer of a prompt of {} tokens.",
+                                         shown_whole(static_cast<double>(inputs.n_prompt)))};
+  XyChart chart = {.title = "Rows kept in each layer",
+                   .caption = "As a share of the prompt.",
+                   .x = {.label = "layer"},
+                   .y = {.label = "rows kept", .unit = Unit::kPercent},
+                   .mark = Mark::kSteps,
+                   .x_name = "layer "};
+  Table files = {.title = "Budgets files",
+                 .columns = {"file", "model", "allocator", "budget", "selector", "K/V formats", "rows in all",
+                             "rows kept", "least", "most", "made from the profile above"}};
+  Table layers = {.title = "Rows of each layer", .columns = {"layer"}, .folded = true};
+  const std::string hash = inputs.profile ? hash_of(*inputs.profile) : "";
+  size_t n_layer = 0;
+  for (const NamedBudgets& of : inputs.budgets) n_layer = std::max(n_layer, of.budgets.kv_format.size());
+  for (size_t il = 0; il < n_layer; ++il) layers.rows.push_back({whole_cell(static_cast<double>(il))});
+  for (const NamedBudgets& of : inputs.budgets) {
+    const Budgets& budgets = of.budgets;
+    const std::string from_profile = hash.empty() || budgets.profile_hash.empty() ? "n/a"
+                                     : budgets.profile_hash == hash               ? "yes"
+                                                                                  : "no";
+    std::vector<Cell> row = {text_cell(of.name),           text_cell(budgets.model.name),
+                             text_cell(budgets.allocator), text_cell(budgets.budget.to_string()),
+                             text_cell(budgets.selector),  text_cell(formats_of(budgets))};
+    if (budgets.budget.kind == KvBudget::Kind::kBytes) {  // the rows of bytes depend on the model's shape
+      section.warnings.push_back(
+          fmt::format("{} is made for {}: its rows depend on the model's shape and are not shown.", of.name,
+                      budgets.budget.to_string()));
+      row.insert(row.end(), {text_cell("n/a"), text_cell("n/a"), text_cell("n/a"), text_cell("n/a")});
+      row.push_back(text_cell(from_profile));
+      files.rows.push_back(std::move(row));
+      continue;
+    }
+    const Result<std::vector<int64_t>> rows = plan_rows(budgets, inputs.n_prompt);
+    if (!rows.ok()) return rows.status().with_context(of.name);
+    const std::vector<int> compressible = budgets.model.compressible_layers();
+    Series& series = chart.series.emplace_back();
+    series.name = fmt::format("{} {} ({})", budgets.allocator, budgets.budget.to_string(), of.name);
+    layers.columns.push_back(of.name);
+    double sum = 0;
+    double least = HUGE_VAL;
+    double most = 0;
+    for (size_t il = 0; il < n_layer; ++il) {
+      const bool there = il < rows->size();
+      layers.rows[il].push_back(there ? whole_cell(static_cast<double>((*rows)[il])) : text_cell(""));
+      if (!std::binary_search(compressible.begin(), compressible.end(), static_cast<int>(il))) continue;
+      const auto n = static_cast<double>((*rows)[il]);
+      sum += n;
+      least = std::min(least, n);
+      most = std::max(most, n);
+      series.points.push_back({static_cast<double>(il), n / static_cast<double>(inputs.n_prompt)});
+    }
+    const double full = static_cast<double>(inputs.n_prompt) * static_cast<double>(compressible.size());
+    row.insert(row.end(), {whole_cell(sum), percent_cell(sum / full), whole_cell(least), whole_cell(most),
+                           text_cell(from_profile)});
+    files.rows.push_back(std::move(row));
+  }
+  if (const auto figure = draw(chart)) section.figures.push_back(*figure);
+  section.tables.push_back(std::move(files));
+  if (layers.columns.size() > 1) section.tables.push_back(std::move(layers));
+  return section;
+}
+
+Section validation_section(const Validation& validation) {
+  Section section = {.title = "How well sensitivities foretell damage",
+                     .lede =
+                         "Spearman's rank correlation over the layers between a cheap signal and the damage of "
+                         "really compressing each layer alone. 1: the same order; 0: no relation."};
+  if (!validation.model.empty()) section.facts.push_back({"Model", validation.model});
+  if (validation.n_sample > 0) section.facts.push_back({"Samples", std::to_string(validation.n_sample)});
+  Table table = {.title = "Spearman's rho with damage", .columns = {"signal", "kept", "rho [95%]"}, .folded = true};
+  RowChart chart = {.title = "Spearman's rho with damage",
+                    .caption = "Bars through the ends: 95% bootstrap intervals.",
+                    .x = {.label = "rho"}};
+  for (const ValidationRow& row : validation.rows) {
+    table.rows.push_back({text_cell(row.signal), percent_cell(row.kept), interval_cell({row.rho, row.low, row.high})});
+    auto group = std::find_if(chart.groups.begin(), chart.groups.end(),
+                              [&](const RowGroup& of) { return of.name == row.signal; });
+    if (group == chart.groups.end()) group = chart.groups.insert(group, {row.signal, {}});
+    group->items.push_back({.label = shown_percent(row.kept) + " kept",
+                            .value = row.rho,
+                            .low = row.low,
+                            .high = row.high,
+                            .colour = group->items.size()});
+  }
+  if (const auto figure = draw(chart)) section.figures.push_back(*figure);
+  if (!table.rows.empty()) section.tables.push_back(std::move(table));
+  return section;
+}
+
+Section bench_section(const std::vector<BenchRow>& rows) {
+  Section section = {.title = "Speed",
+                     .lede =
+                         "Tokens per second beside another program on the same machine and file; a ratio over 1 "
+                         "is faster than the peer."};
+  Table table = {.title = "Speed",
+                 .columns = {"work", "context", "policy", "budget", "tokens/s", "peer", "peer tokens/s", "ratio"}};
+  std::vector<RowChart> charts;  // one for each kind of work
+  for (const BenchRow& row : rows) {
+    table.rows.push_back({text_cell(row.work), whole_cell(static_cast<double>(row.context)), text_cell(row.policy),
+                          text_cell(row.budget), number_cell(row.tokens_per_s, 4), text_cell(row.peer),
+                          number_cell(row.peer_tokens_per_s, 4), number_cell(row.ratio)});
+    if (!std::isfinite(row.ratio)) continue;
+    const std::string title = "Speed of " + row.work;
+    auto chart = std::find_if(charts.begin(), charts.end(), [&](const RowChart& of) { return of.title == title; });
+    if (chart == charts.end()) {
+      chart = charts.insert(chart, {.title = title,
+                                    .caption = "Times the peer's tokens per second; the line is the peer.",
+                                    .x = {.label = "ratio (log scale)", .scale = Scale::kLog},
+                                    .reference = 1});
+    }
+    std::string context = fmt::format("context of {} tokens", shown_whole(static_cast<double>(row.context)));
+    if (!row.peer.empty()) context += ", against " + row.peer;
+    auto group = std::find_if(chart->groups.begin(), chart->groups.end(),
+                              [&](const RowGroup& of) { return of.name == context; });
+    if (group == chart->groups.end()) group = chart->groups.insert(group, {context, {}});
+    std::string label = row.policy;
+    if (!row.budget.empty() && row.budget != row.policy) label += (label.empty() ? "" : " ") + row.budget;
+    group->items.push_back({.label = label,
+                            .value = row.ratio,
+                            .colour = row.ratio >= 1 ? size_t{0} : size_t{1},
+                            .shown = shown_number(row.ratio) + "\xC3\x97"});
+  }
+  for (const RowChart& chart : charts) {
+    if (const auto figure = draw(chart)) section.figures.push_back(*figure);
+  }
+  section.tables.push_back(std::move(table));
+  return section;
+}
+
+Result<Report> make_report(const ReportInputs& inputs) {
+  Report report;
+  report.title = title_of(inputs);
+  const auto has_policy = [&](const Evaluation& of) {
+    return std::any_of(of.lines.begin(), of.lines.end(),
+                       [&](const ResultLine& line) { return line.policy == inputs.baseline; });
+  };
+  if (!inputs.baseline.empty() && std::none_of(inputs.evaluations.begin(), inputs.evaluations.end(), has_policy)) {
+    return invalid_argument(
+        fmt::format("--baseline: got '{}', expected a policy of the results", one_line(inputs.baseline, 100)));
+  }
+  for (const Evaluation& of : inputs.evaluations) {
+    const std::string baseline = has_policy(of) ? inputs.baseline : "";
+    for (Fact& fact : evaluation_highlights(of, baseline)) {
+      if (inputs.evaluations.size() > 1) fact.name = of.name + ", " + fact.name;
+      report.facts.push_back(std::move(fact));
+    }
+  }
+  if (inputs.profile && inputs.profile->samples.size() > 1) {
+    report.facts.push_back({"Split-half reliability of the profile",
+                            fmt::format("{:.2f}", reliability_of(*inputs.profile)),
+                            fmt::format("over {} samples", inputs.profile->samples.size())});
+  }
+  if (inputs.profile) report.sections.push_back(profile_section(*inputs.profile));
+  if (!inputs.budgets.empty()) {
+    RKV_ASSIGN_OR_RETURN(Section section, budgets_section(inputs));
+    report.sections.push_back(std::move(section));
+  }
+  for (const Evaluation& of : inputs.evaluations) {
+    if (of.lines.empty()) continue;
+    report.sections.push_back(evaluation_section(of, has_policy(of) ? inputs.baseline : ""));
+    if (inputs.evaluations.size() > 1) report.sections.back().title += " (" + of.name + ")";
+  }
+  if (inputs.validation && !inputs.validation->rows.empty()) {
+    report.sections.push_back(validation_section(*inputs.validation));
+  }
+  if (!inputs.bench.empty()) report.sections.push_back(bench_section(inputs.bench));
+  return report;
+}
+
+}  // namespace ripplekv
