@@ -10,7 +10,7 @@ source "$(dirname "$0")/common.sh"
 [ $# -ge 1 ] || die "got no data, expected: scripts/measure_policies.sh DATA [OUT]"
 data=$1 out=${2:-$RIPPLEKV_BUILD_DIR/policies}
 program=$RIPPLEKV_BUILD_DIR/ripplekv
-model=(-m "${RIPPLEKV_MODEL_FILE:-$(scripts/fetch_model.sh)}" --weights f32)
+model=(-m "${RIPPLEKV_MODEL_FILE:-$(scripts/fetch_model.sh)}")
 tokens=${RIPPLEKV_TOKENS:-2048}
 [ -x "$program" ] || scripts/build.sh
 mkdir -p "$out"
@@ -29,12 +29,12 @@ measure() { # NAME POLICIES EVAL-FLAGS...
 allocators=snapkv,snapkv+pyramid,streaming_llm,h2o,snapkv+ripple
 allocators+=,snapkv+ripple:transform=sqrt:r=8:gamma=8,snapkv+curves
 allocators+=,snapkv+ripple:signal=local,snapkv+ripple:signal=index,snapkv+ripple:signal=random
-measure allocators "$allocators" --kv-type f32
+measure allocators "$allocators"
 
 selectors=snapkv,snapkv+curves:kernel=1,snapkv+curves:value-norm,snapkv+curves:kernel=1:value-norm
 selectors+=,snapkv+curves:window=64,snapkv+curves:window=64:kernel=1:value-norm,tova+curves,expected_attention
 selectors+=,expected_attention+curves,streaming_llm+curves
-measure selectors "$selectors" --kv-type f32
+measure selectors "$selectors"
 
 bytes=snapkv,snapkv:kv-type=q8_0,snapkv:ctk=q8_0:ctv=q4_0,snapkv+curves,snapkv+curves:kv-type=q8_0
 bytes+=,snapkv+curves:ctk=q8_0:ctv=q4_0,snapkv+curves:ctk=q8_0:ctv=q4_0:kernel=1:value-norm

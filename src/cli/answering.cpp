@@ -24,7 +24,6 @@ Status profile_if_asked(const RunArgs& args, const Model& model) {
   }
   if (found && found->complete()) return ok_status();
   ModelArgs profiled_model = args.model;
-  profiled_model.weights = kWeightsAuto;
   profiled_model.n_ctx = 0;  // of the run, not of the model's profile
   RKV_ASSIGN_OR_RETURN(const Profiled profiled,
                        profile_with_progress(profiled_model, ProfileArgs().settings, "", ProfileArgs().n_sample, named,

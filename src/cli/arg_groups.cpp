@@ -110,20 +110,13 @@ void add_ctx_size(OptionTable& table, int64_t& n_ctx) {
            n_ctx, {.min = 0, .max = kTokensMax});
 }
 
-void add_model_args(OptionTable& table, ModelArgs& model, bool may_be_auto) {
+void add_model_args(OptionTable& table, ModelArgs& model) {
   add_model_path(table, model.path);
-  const std::string help =
-      "Compute with the weights as stored, or converted when loaded: f32 (exact, larger), bf16 (half of that)";
-  if (may_be_auto) {
-    add_name(table,
-             {.names = "--weights",
-              .value = "auto|native|f32|bf16",
-              .help = help + "; auto: f32 if it takes less than half of the free memory"},
-             model.weights, {kWeightsAuto, "native", "f32", "bf16"});
-  } else {
-    add_name(table, {.names = "--weights", .value = "native|f32|bf16", .help = help}, model.weights,
-             {"native", "f32", "bf16"});
-  }
+  add_name(table,
+           {.names = "--weights",
+            .value = "native|f32|bf16",
+            .help = "Compute with the weights as stored, or converted when loaded: f32 (larger), bf16 (half of that)"},
+           model.weights, {"native", "f32", "bf16"});
   add_parsed(table,
              {.names = "-ngl,--n-gpu-layers,--gpu-layers",
               .value = "N|auto|all",

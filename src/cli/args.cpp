@@ -140,7 +140,7 @@ void add_args(OptionTable& table, InspectArgs& args) {
 }
 
 void add_args(OptionTable& table, ProfileArgs& args) {
-  add_model_args(table, args.model, /*may_be_auto=*/true);
+  add_model_args(table, args.model);
   add_measuring_args(table, args);
   add_selector_args(table, args.selector);
   add_kv_type_args(table, args.type, "f16");
@@ -161,7 +161,7 @@ void add_args(OptionTable& table, ProfileArgs& args) {
 }
 
 void add_args(OptionTable& table, ValidateArgs& args) {
-  add_model_args(table, args.model, /*may_be_auto=*/true);
+  add_model_args(table, args.model);
   table.begin_group("Samples");
   add_path(table,
            {.names = "--data",
@@ -252,7 +252,7 @@ void add_args(OptionTable& table, AllocateArgs& args) {
 }
 
 void add_args(OptionTable& table, TuneArgs& args) {
-  add_model_args(table, args.model, /*may_be_auto=*/true);
+  add_model_args(table, args.model);
   table.begin_group("Budget");
   add_parsed(table, {.names = "--kv-budget", .value = "BUDGET", .help = std::string(kBudgetHelp), .required = true},
              args.budget, parse_kv_budget);

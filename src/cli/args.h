@@ -23,13 +23,12 @@ namespace ripplekv {
 
 class OptionTable;
 
-constexpr std::string_view kWeightsAuto = "auto";
 constexpr int kGpuLayersAuto = -1;
 constexpr int kGpuLayersAll = std::numeric_limits<int>::max();
 
 struct ModelArgs {
   std::string path;                   // empty: the default model
-  std::string weights = "native";     // native | f32; profile also kWeightsAuto
+  std::string weights = "native";     // native | f32 | bf16
   int n_gpu_layers = kGpuLayersAuto;  // or kGpuLayersAll, or a number
   int n_threads = 0;                  // 0: all physical cores
   int n_ubatch = 512;                 // tokens of one prefill chunk
@@ -105,14 +104,11 @@ struct ProfileArgs {
   static constexpr std::string_view kSummary =
       "Measure, once per model, how much each layer's cache matters to the model's output";
   static constexpr std::string_view kExample = "-m model.gguf -o profile.json";
-  ProfileArgs() {
-    model.weights = kWeightsAuto;
-    settings.curve_fractions = {0.05, 0.1, 0.2, 0.4};
-  }
+  ProfileArgs() { settings.curve_fractions = {0.05, 0.1, 0.2, 0.4}; }
   ModelArgs model;
   SelectorArgs selector;
   KvTypeArgs type;
-  ProfileSettings settings;  // complete but for `calibration` and automatic `weights`: the other members that repeat
+  ProfileSettings settings;  // complete but for `calibration`: the other members that repeat
                              // one of ours agree with it
   std::string calibration;   // file or folder; empty: the built-in generator
   bool fit_curves = true;    // the fractions are ours: those too small for the samples are left out
@@ -127,10 +123,7 @@ struct ValidateArgs {
   static constexpr std::string_view kSummary =
       "Check how well nudges foretell the damage of really compressing each layer alone";
   static constexpr std::string_view kExample = "-m model.gguf --data samples.jsonl --json validation.json";
-  ValidateArgs() {
-    model.weights = kWeightsAuto;
-    settings.curve_fractions = {0.1, 0.2, 0.4};
-  }
+  ValidateArgs() { settings.curve_fractions = {0.1, 0.2, 0.4}; }
   ModelArgs model;
   SelectorArgs selector;
   KvTypeArgs type;
@@ -175,7 +168,6 @@ struct TuneArgs {
   static constexpr std::string_view kName = "tune";
   static constexpr std::string_view kSummary = "Choose an allocation for a budget by measuring on calibration samples";
   static constexpr std::string_view kExample = "-m model.gguf --kv-budget 10% -o budgets.json";
-  TuneArgs() { model.weights = kWeightsAuto; }
   ModelArgs model;
   KvBudget budget;
   std::string profile_file;  // empty: looked up by the model's fingerprint

@@ -40,8 +40,6 @@ Result<Subject> find_subject(const AllocateArgs& args) {
       ModelArgs model_args;
       model_args.path = path;
       model_args.n_ctx = args.n_ctx;
-      model_args.weights = kWeightsAuto;
-      RKV_RETURN_IF_ERROR(choose_weights(model_args));
       RKV_ASSIGN_OR_RETURN(subject.model, load_model(model_args));
     } else {
       RKV_ASSIGN_OR_RETURN(subject.model, Model::load(path, {.n_ctx = args.n_ctx}));

@@ -32,14 +32,12 @@ Result<double> kept_fraction(const KvBudget& budget) {
 Status cmd_tune(const TuneArgs& args) {
   RKV_ASSIGN_OR_RETURN(const double kept, kept_fraction(args.budget));
   if (!args.output_file.empty()) RKV_RETURN_IF_ERROR(prepare_output(args.output_file));
-  ModelArgs model_args = args.model;
-  RKV_RETURN_IF_ERROR(choose_weights(model_args));
-  RKV_ASSIGN_OR_RETURN(const auto model, load_model(model_args));
+  RKV_ASSIGN_OR_RETURN(const auto model, load_model(args.model));
   RKV_ASSIGN_OR_RETURN(const auto profile, find_profile(args.profile_file, model->id()));
   if (!profile) return not_found("this model has no profile yet: 'ripplekv profile' makes one");
   RKV_ASSIGN_OR_RETURN(const auto samples, calibration_samples(*model, args.choice.calibration, args.choice.n_sample,
                                                                args.choice.seed, args.choice.max_tokens));
-  RKV_ASSIGN_OR_RETURN(const auto engine, make_engine(model, model_args));
+  RKV_ASSIGN_OR_RETURN(const auto engine, make_engine(model, args.model));
   engine->set_cancel(interrupt_flag());
   AllocatorArgs allocator;
   allocator.name = "uniform";

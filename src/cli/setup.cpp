@@ -161,20 +161,6 @@ Result<std::string> read_text(const std::string& path) {
   return text;
 }
 
-Status choose_weights(ModelArgs& args) {
-  if (args.weights != kWeightsAuto) return ok_status();
-  RKV_ASSIGN_OR_RETURN(const std::string path, model_path_or_default(args.path));
-  RKV_ASSIGN_OR_RETURN(const auto file, GgufFile::open(path));
-  args.weights = file->f32_bytes() < available_memory() / 2 ? "f32" : "native";
-  if (args.weights == "native") {
-    print_to_stderr(
-        fmt::format("note: f32 weights would take {}; with native ones small differences are measured with "
-                    "a floor of noise",
-                    human_bytes(file->f32_bytes())));
-  }
-  return ok_status();
-}
-
 Result<std::vector<ProfilerSample>> calibration_samples(const Model& model, const std::string& calibration,
                                                         int n_sample, uint64_t seed, int64_t max_tokens) {
   std::vector<CalibrationSample> texts;
@@ -200,12 +186,6 @@ Result<Profiled> profile_with_progress(ModelArgs model_args, ProfileSettings set
   Profiled result;
   result.path = path.empty() ? profile_path(file->fingerprint()) : path;
   RKV_RETURN_IF_ERROR(prepare_output(result.path));
-  if (model_args.weights == kWeightsAuto && !fresh) {
-    // An unfinished profile goes on as it began, however much memory is free today.
-    const auto begun = read_profile(result.path);
-    if (begun.ok()) model_args.weights = begun->settings.weights;
-  }
-  RKV_RETURN_IF_ERROR(choose_weights(model_args));
   RKV_ASSIGN_OR_RETURN(const auto model_loaded, load_model(model_args));
   RKV_ASSIGN_OR_RETURN(const auto engine, make_engine(model_loaded, model_args));
   engine->set_cancel(interrupt_flag());

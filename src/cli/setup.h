@@ -21,10 +21,6 @@ namespace ripplekv {
 Result<std::shared_ptr<const Model>> load_model(const ModelArgs& args);
 Result<std::unique_ptr<Engine>> make_engine(std::shared_ptr<const Model> model, const ModelArgs& args);
 
-// Weights kWeightsAuto become f32 where they fit, else native: ggml rounds activations to 8 bits before products with
-// quantised weights, and that noise hides small differences.
-Status choose_weights(ModelArgs& args);
-
 // Most positions of prompt and answer: -c, or the trained length. Warns on stderr where -c goes beyond that.
 int64_t context_limit(const ModelArgs& args, const ModelConfig& config);
 

@@ -215,16 +215,6 @@ Result<int64_t> GgufFile::integer(const std::string& key, int64_t min, int64_t m
 }
 Result<double> GgufFile::real(const std::string& key) const { return required(path_, key, optional_real(key)); }
 
-int64_t GgufFile::f32_bytes() const {
-  int64_t bytes = 0;
-  for (int64_t id = 0; id < n_tensors(); ++id) {
-    int64_t n = sizeof(float);
-    for (int64_t dimension : tensor_shape(id)) n *= dimension;
-    bytes += n;
-  }
-  return bytes;
-}
-
 int64_t GgufFile::find_tensor(const std::string& name) const { return gguf_find_tensor(gguf_, name.c_str()); }
 std::string GgufFile::tensor_name(int64_t id) const { return gguf_get_tensor_name(gguf_, id); }
 std::span<const int64_t> GgufFile::tensor_shape(int64_t id) const { return {gguf_get_tensor_ne(gguf_, id), 4}; }

@@ -50,7 +50,6 @@ class GgufFile {
   int tensor_type(int64_t id) const;
   std::span<const uint8_t> tensor_bytes(int64_t id) const;  // in the mapping
 
-  int64_t f32_bytes() const;  // of all tensors, dequantised
   std::span<const uint8_t> mapping() const { return mapping_; }
   int64_t alignment() const;
 

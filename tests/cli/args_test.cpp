@@ -242,7 +242,6 @@ TEST(Args, ProfileSettingsAgreeWithTheSharedFlags) {
   EXPECT_EQ(args.settings.selector_options.window, 64);
   EXPECT_EQ(args.settings.selector_options.n_sink, 2);
   ProfileSettings usual;
-  usual.weights = kWeightsAuto;  // until the model's size is known
   usual.curve_fractions = {0.05, 0.1, 0.2, 0.4};
   EXPECT_EQ(parsed<ProfileArgs>({}).settings, usual);
 }
