@@ -147,7 +147,8 @@ std::string records_table(const std::vector<BenchRecord>& records) {
     }
     const bool has_peer = !record.peer.empty();
     table += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", record.work, record.context,
-                         cache_text(record), format_text(record.format), human_bytes(record.kv_bytes),
+                         cache_text(record), format_text(record.format),
+                         record.kv_bytes > 0 ? human_bytes(record.kv_bytes) : "-",
                          figure_text(record, record.seconds, record.figure()), compression,
                          has_peer ? fmt::format("{} ({})", record.peer, record.peer_setting) : "-",
                          has_peer ? figure_text(record, record.peer_seconds, record.peer_figure()) : "-",

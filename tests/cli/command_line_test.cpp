@@ -68,7 +68,8 @@ TEST(CommandLine, RefusesWhatItDoesNotKnow) {
       // commands
       {{"rnu"},
        {"ripplekv: unknown command 'rnu'",
-        "inspect, profile, validate, allocate, tune, run, trace, eval, score, export, models, help", "mean run?"}},
+        "inspect, profile, validate, allocate, tune, run, trace, eval, score, bench, export, models, help",
+        "mean run?"}},
       {{"Run"}, {"mean run?"}},
       {{"xyzzy"}, {"expected inspect"}},
       {{""}, {"unknown command ''"}},
