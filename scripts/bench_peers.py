@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # The rounds of scripts/bench_peers.sh. In each of them ripplekv runs once (`ripplekv bench --repeats 1`), then every
-# setting of every peer; every other round runs backwards. Settings that take a quarter longer than the peer's best in the
+# setting of every peer; every other round runs backwards. Settings that take a tenth longer than the peer's best in the
 # first round are not run again. Records are those of `ripplekv bench --json`; a peer's best setting counts.
 import argparse
 import contextlib
@@ -17,7 +17,7 @@ import time
 
 import bench_table
 
-HOPELESS = 1.25
+HOPELESS = 1.1
 BLOCK = 32  # rows that OpenVINO evicts at a time on the CPU
 
 
@@ -28,13 +28,15 @@ class Ripplekv:
         self.args, self.prompt_file = args, prompt_file
 
     def run(self, context):
-        with tempfile.NamedTemporaryFile(suffix=".json") as out:
+        with tempfile.TemporaryDirectory() as folder:
+            out = os.path.join(folder, "records.json")
             command = [self.args.program, "bench", "-m", self.args.model, "-t", str(self.args.threads)]
             command += ["-f", self.prompt_file, "--contexts", str(context), "--policies", f"full,{self.args.policy}"]
             command += ["--budgets", f"{self.args.kept * 100:g}%", "--decode", str(self.args.decode), "--repeats", "1"]
-            command += ["--works", "prefill,decode", "--weights", self.args.weights, "--json", out.name]
+            command += ["--works", "prefill,decode", "--weights", self.args.weights, "--json", out]
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-            records = [record for record in json.load(out) if record["peer"] is None]
+            with open(out, encoding="utf-8") as file:
+                records = [record for record in json.load(file) if record["peer"] is None]
         return {(record["work"], record["policy"]): record for record in records}
 
 

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::string_view kPeer = "llama.cpp";
 constexpr int64_t kShortPrompt = 32;  // tokens of first_token
-constexpr double kHopeless = 1.25;    // a peer's setting that takes this many times its best time is not tried again
+constexpr double kHopeless = 1.1;  // a setting of the peer that takes this many times its best time is not tried again
 
 using Clock = std::chrono::steady_clock;
 
