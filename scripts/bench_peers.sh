@@ -30,7 +30,9 @@ need_wheels() {
   touch "$mark"
 }
 case ,$peers, in *,openvino,*) need_wheels openvino-genai==2026.4.1.0 ;; esac
-case ,$peers, in *,torch,* | *,kvpress,*) need_wheels torch==2.15.0 transformers==5.2.0 kvpress==0.5.5 gguf==0.19.0 ;; esac
+case ,$peers, in
+  *,torch,* | *,kvpress,*) need_wheels torch==2.15.0 transformers==5.2.0 kvpress==0.5.5 gguf==0.19.0 ;;
+esac
 
 [ -x "$RIPPLEKV_BUILD_DIR/ripplekv" ] || scripts/build.sh
 export TQDM_DISABLE=1 HF_HUB_OFFLINE=1 PYTHONDONTWRITEBYTECODE=1

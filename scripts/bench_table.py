@@ -75,14 +75,15 @@ def figure(record, prefix):
 
 
 def records_table(records):
-    lines = ["| work | tokens | cache | ripplekv | peer | peer's best | ratio |", "| --- | --- | --- | --- | --- | --- | --- |"]
+    lines = ["| work | tokens | cache | ripplekv | peer | peer's best | ratio |", "| --- " * 7 + "|"]
     for record in records:
         cache = record["policy"] + (f" {record['budget']}" if is_compressed(record) else "")
         peer, theirs, ratio = "-", "-", "-"
         if record["peer"]:
             peer = f"{record['peer']} ({record['peer_setting']})"
             theirs, ratio = figure(record, "peer_"), f"{record['ratio']:.2f}"
-        lines.append(f"| {record['work']} | {record['context']} | {cache} | {figure(record, '')} | {peer} | {theirs} | {ratio} |")
+        cells = (record["work"], record["context"], cache, figure(record, ""), peer, theirs, ratio)
+        lines.append("| " + " | ".join(str(cell) for cell in cells) + " |")
     return "\n".join(lines)
 
 

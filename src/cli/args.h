@@ -256,8 +256,7 @@ struct BenchArgs {
   static constexpr std::string_view kName = "bench";
   static constexpr std::string_view kSummary =
       "Time prefill, decode and loading and weigh memory, of caches and of another program in the same run";
-  static constexpr std::string_view kExample =
-      "-m model.gguf --peer llama.cpp --contexts 1k,8k --policies full,snapkv --budgets 10% --json bench.json";
+  static constexpr std::string_view kExample = "-m model.gguf --peer llama.cpp --contexts 1k,8k --json bench.json";
   ModelArgs model;
   std::string prompt_file;  // empty: tokens drawn from the seed
   uint64_t seed = 1;
