@@ -97,6 +97,7 @@ struct Receipt {
   std::vector<ReceiptLine> lines;  // [n_layer]
   int64_t kv_peak_planned = 0;     // bytes
   int64_t kv_peak_held = 0;        // bytes, largest allocation of all layers together that prefill reached
+  double compress_seconds = 0;     // of prefill's time: scores, top-k, compaction and rounding of all layers
   // kDataLoss naming the first layer whose held rows or allocation (within 0.5% and a page) are not the planned ones:
   // a compression that silently did not happen fails the run.
   Status check() const;

@@ -110,7 +110,7 @@ void add_ctx_size(OptionTable& table, int64_t& n_ctx) {
            n_ctx, {.min = 0, .max = kTokensMax});
 }
 
-void add_model_args(OptionTable& table, ModelArgs& model) {
+void add_loading_args(OptionTable& table, ModelArgs& model) {
   add_model_path(table, model.path);
   add_name(table,
            {.names = "--weights",
@@ -130,6 +130,10 @@ void add_model_args(OptionTable& table, ModelArgs& model) {
             .value = "N",
             .help = "Tokens of one prefill chunk: speed and memory; results differ only in rounding"},
            model.n_ubatch, {.min = 1, .max = kRowsMax});
+}
+
+void add_model_args(OptionTable& table, ModelArgs& model) {
+  add_loading_args(table, model);
   add_ctx_size(table, model.n_ctx);
 }
 
@@ -262,6 +266,27 @@ void add_kv_type_args(OptionTable& table, KvTypeArgs& type, std::string_view def
     }
     return ok_status();
   });
+}
+
+Result<std::vector<KvFormat>> parse_formats(std::string_view text) {
+  std::vector<KvFormat> formats;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    const std::string_view item = text.substr(begin, end - begin);
+    const size_t slash = item.find('/');
+    KvFormat format;
+    RKV_ASSIGN_OR_RETURN(format.k, parse_kv_type(item.substr(0, slash)));
+    format.v = format.k;
+    if (slash != std::string_view::npos) {
+      RKV_ASSIGN_OR_RETURN(format.v, parse_kv_type(item.substr(slash + 1)));
+    }
+    if (std::find(formats.begin(), formats.end(), format) != formats.end()) {
+      return invalid_argument(fmt::format("got {} twice, expected different types", quoted(item)));
+    }
+    formats.push_back(format);
+    begin = end + 1;
+  }
+  return formats;
 }
 
 void add_kv_args(OptionTable& table, KvArgs& kv, bool decodes) {

@@ -9,6 +9,7 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/args.h"
 #include "cli/option_table.h"
@@ -21,10 +22,13 @@ inline constexpr std::string_view kBudgetHelp =
 
 void add_model_path(OptionTable& table, std::string& path);
 void add_ctx_size(OptionTable& table, int64_t& n_ctx);
+void add_loading_args(OptionTable& table, ModelArgs& model);  // all but --ctx-size
 void add_model_args(OptionTable& table, ModelArgs& model);
 void add_selector_args(OptionTable& table, SelectorArgs& selector);
 void add_allocator_args(OptionTable& table, AllocatorArgs& allocator, SelectorArgs& selector, bool may_be_file);
 void add_kv_type_args(OptionTable& table, KvTypeArgs& type, std::string_view default_text);
+// "f16,q8_0/q4_0": K and V alike or apart, none of them twice.
+Result<std::vector<KvFormat>> parse_formats(std::string_view text);
 void add_kv_args(OptionTable& table, KvArgs& kv, bool decodes);  // budget, allocator, selector, format
 void add_sampling_args(OptionTable& table, SamplingArgs& sampling);
 void add_prompt_args(OptionTable& table, PromptArgs& prompt);

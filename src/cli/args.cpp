@@ -22,28 +22,6 @@ Result<std::vector<double>> parse_curves(std::string_view text) {
   return fractions;
 }
 
-// "f16,q8_0/q4_0"
-Result<std::vector<KvFormat>> parse_formats(std::string_view text) {
-  std::vector<KvFormat> formats;
-  for (size_t begin = 0; begin <= text.size();) {
-    const size_t end = std::min(text.find(',', begin), text.size());
-    const std::string_view item = text.substr(begin, end - begin);
-    const size_t slash = item.find('/');
-    KvFormat format;
-    RKV_ASSIGN_OR_RETURN(format.k, parse_kv_type(item.substr(0, slash)));
-    format.v = format.k;
-    if (slash != std::string_view::npos) {
-      RKV_ASSIGN_OR_RETURN(format.v, parse_kv_type(item.substr(slash + 1)));
-    }
-    if (std::find(formats.begin(), formats.end(), format) != formats.end()) {
-      return invalid_argument(fmt::format("got {} twice, expected different types", quoted(item)));
-    }
-    formats.push_back(format);
-    begin = end + 1;
-  }
-  return formats;
-}
-
 void add_calibration(OptionTable& table, std::string& calibration) {
   add_path(table,
            {.names = "--calibration",

@@ -259,6 +259,27 @@ struct ReportArgs {
   OutputArgs output;
 };
 
+struct BenchArgs {
+  static constexpr std::string_view kName = "bench";
+  static constexpr std::string_view kSummary =
+      "Time prefill, decode and loading and weigh memory, of caches and of another program in the same run";
+  static constexpr std::string_view kExample = "-m model.gguf --peer llama.cpp --contexts 1k,8k --json bench.json";
+  ModelArgs model;
+  std::string prompt_file;  // empty: tokens drawn from the seed
+  uint64_t seed = 1;
+  std::vector<std::string> works = {"prefill", "decode", "first_token", "memory"};
+  std::vector<int64_t> contexts = {1024, 8192};
+  std::vector<PolicyArgs> policies;  // empty: full and snapkv
+  std::vector<double> kept = {0.1};
+  std::vector<KvFormat> formats = {KvFormat{}};  // of policies that name none
+  std::string profile_file;                      // of the policies that name none
+  std::string peer;                              // empty: none
+  int n_decode = 32;
+  int n_repeat = 3;
+  std::string output_file;  // empty: nothing is written
+  OutputArgs output;
+};
+
 struct ExportArgs {
   static constexpr std::string_view kName = "export";
   static constexpr std::string_view kSummary = "Write a budgets file's rows in the words of other programs";
@@ -296,6 +317,7 @@ void add_args(OptionTable& table, RunArgs& args);
 void add_args(OptionTable& table, TraceArgs& args);
 void add_args(OptionTable& table, EvalArgs& args);
 void add_args(OptionTable& table, ReportArgs& args);
+void add_args(OptionTable& table, BenchArgs& args);
 void add_args(OptionTable& table, ExportArgs& args);
 void add_args(OptionTable& table, ModelsArgs& args);
 void add_args(OptionTable& table, ScoreArgs& args);

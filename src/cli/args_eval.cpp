@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 RippleKV contributors
 // SPDX-License-Identifier: MIT
 //
-// Flags of `eval`, and the grammar of its policies.
+// Flags of `eval` and `bench`, and the grammar of their policies.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -60,6 +60,26 @@ Result<std::vector<int64_t>> parse_sizes(std::string_view text) {
     sizes.push_back(size);
   }
   return sizes;
+}
+
+Result<std::vector<int64_t>> parse_contexts(std::string_view text) {
+  RKV_ASSIGN_OR_RETURN(std::vector<int64_t> contexts, parse_sizes(text));
+  for (size_t i = 0; i < contexts.size(); ++i) {
+    if (std::find(contexts.begin(), contexts.begin() + static_cast<std::ptrdiff_t>(i), contexts[i]) !=
+        contexts.begin() + static_cast<std::ptrdiff_t>(i)) {
+      return invalid_argument(fmt::format("got {} tokens twice, expected different lengths", contexts[i]));
+    }
+  }
+  return contexts;
+}
+
+Result<std::vector<std::string>> parse_works(std::string_view text) {
+  std::vector<std::string> works;
+  for (std::string_view part : split(text, ',')) {
+    RKV_RETURN_IF_ERROR(parse_choice(part, {"prefill", "decode", "first_token", "memory"}).status());
+    works.emplace_back(part);
+  }
+  return works;
 }
 
 // Fractions as in a list of budgets, and 0%.
@@ -242,6 +262,77 @@ void add_args(OptionTable& table, EvalArgs& args) {
     }
     return ok_status();
   });
+}
+
+void add_args(OptionTable& table, BenchArgs& args) {
+  add_loading_args(table, args.model);
+  table.begin_group("Work");
+  add_parsed(table,
+             {.names = "--works",
+              .value = "LIST",
+              .help = "What is measured: prefill and decode (tokens/s), first_token (seconds from loading to the first "
+                      "token of a short prompt), memory (peak resident while a prompt is prefilled)",
+              .default_text = "prefill,decode,first_token,memory"},
+             args.works, parse_works);
+  add_parsed(table,
+             {.names = "--contexts",
+              .value = "LIST",
+              .help = "Tokens of prompts; may be more than the model was trained for",
+              .default_text = "1k,8k"},
+             args.contexts, parse_contexts);
+  add_path(table,
+           {.names = "-f,--file",
+            .value = "FILE",
+            .help = "The prompt, text or a JSON list of token ids, repeated until it is long enough",
+            .default_text = "random tokens"},
+           args.prompt_file);
+  add_whole(table, {.names = "-s,--seed", .value = "N", .help = "Seed of random tokens"}, args.seed, {.min = 0});
+  add_size(table, {.names = "--decode", .value = "N", .help = "Tokens decoded in one timed run"}, args.n_decode,
+           {.min = 1, .max = 1 << 20});
+  add_size(table, {.names = "--repeats", .value = "N", .help = "Rounds, in each of which everything runs once"},
+           args.n_repeat, {.min = 1, .max = 1000});
+  add_name(table,
+           {.names = "--peer",
+            .value = "llama.cpp",
+            .help = "Does the same work in the same rounds with its full cache, in several settings of which the best "
+                    "counts",
+            .default_text = "none"},
+           args.peer, {"llama.cpp"});
+
+  table.begin_group("Caches");
+  add_parsed(table,
+             {.names = "--policies",
+              .value = "LIST",
+              .help = "Policies apart by commas, as `eval` has them",
+              .default_text = "full,snapkv"},
+             args.policies, parse_policies);
+  add_parsed(table,
+             {.names = "--budgets",
+              .value = "LIST",
+              .help = "Fractions of the rows that each policy keeps",
+              .default_text = "10%"},
+             args.kept, parse_fraction_list);
+  add_parsed(table,
+             {.names = "--kv-types",
+              .value = "LIST",
+              .help = "Types of policies that name none, K/V or one for both, as in f16,q8_0/q4_0",
+              .default_text = "f16"},
+             args.formats, parse_formats);
+  add_path(table,
+           {.names = "--profile",
+            .value = "FILE",
+            .help = "The model's profile, for policies that name none (ripple, curves)",
+            .default_text = "the one in the cache folder"},
+           args.profile_file);
+
+  table.begin_group("Output");
+  add_path(table,
+           {.names = "-o,--output,--json",
+            .value = "FILE",
+            .help = "A list of records, one per work, prompt length and cache, as JSON",
+            .default_text = "none"},
+           args.output_file);
+  add_common_args(table, args.output);
 }
 
 }  // namespace ripplekv

@@ -6,13 +6,13 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/progress.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/places.h"
+#include "cli/policies.h"
 #include "cli/setup.h"
 #include "engine/prompt.h"
 #include "eval/prompts.h"
@@ -25,43 +25,14 @@
 namespace ripplekv {
 namespace {
 
-// Profiles are read once, however many policies share one.
-class Profiles {
- public:
-  explicit Profiles(const ModelId& model) : model_(model) {}
-
-  // Null where the policy needs none.
-  Result<const Profile*> of(const PolicyArgs& policy, const std::string& fallback) {
-    if (policy.allocator.name != "ripple" && policy.allocator.name != "curves") return nullptr;
-    const std::string& path = policy.allocator.profile_file.empty() ? fallback : policy.allocator.profile_file;
-    if (!read_.contains(path)) {
-      RKV_ASSIGN_OR_RETURN(read_[path], find_profile(path, model_));
-    }
-    const std::optional<Profile>& profile = read_[path];
-    return profile ? &*profile : nullptr;
-  }
-
- private:
-  ModelId model_;
-  std::map<std::string, std::optional<Profile>> read_;
-};
-
 Result<std::vector<EvalPolicy>> make_policies(const EvalArgs& args, Profiles& profiles) {
   std::vector<EvalPolicy> policies;
   for (const PolicyArgs& of : args.policies) {
     EvalPolicy policy;
     policy.name = of.text;
-    if (of.full) {
-      policy.policy.allocator = "full";
-    } else {
-      KvTypeArgs type = of.type;
-      if (!type.k) type.k = args.type.format().k;
-      if (!type.v) type.v = args.type.format().v;
-      // The budget is the runner's.
-      RKV_ASSIGN_OR_RETURN(policy.policy,
-                           make_policy({KvBudget::Kind::kFraction, 1.0}, of.allocator, of.selector, type));
-      RKV_ASSIGN_OR_RETURN(policy.profile, profiles.of(of, args.profile_file));
-    }
+    // The budget is the runner's.
+    RKV_ASSIGN_OR_RETURN(policy.policy, policy_of(of, args.type.format(), {KvBudget::Kind::kFraction, 1.0}));
+    RKV_ASSIGN_OR_RETURN(policy.profile, profiles.of(of, args.profile_file));
     policies.push_back(std::move(policy));
   }
   return policies;

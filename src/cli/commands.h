@@ -21,6 +21,7 @@ Status cmd_run(const RunArgs& args);
 Status cmd_trace(const TraceArgs& args);
 Status cmd_eval(const EvalArgs& args);
 Status cmd_report(const ReportArgs& args);
+Status cmd_bench(const BenchArgs& args);
 Status cmd_export(const ExportArgs& args);
 Status cmd_models(const ModelsArgs& args);
 Status cmd_score(const ScoreArgs& args);
@@ -31,7 +32,8 @@ inline constexpr std::array kCommands = {
     make_command<TuneArgs, cmd_tune>(),         make_command<RunArgs, cmd_run>(),
     make_command<TraceArgs, cmd_trace>(),       make_command<EvalArgs, cmd_eval>(),
     make_command<ReportArgs, cmd_report>(),     make_command<ScoreArgs, cmd_score>(),
-    make_command<ExportArgs, cmd_export>(),     make_command<ModelsArgs, cmd_models>(),
+    make_command<BenchArgs, cmd_bench>(),       make_command<ExportArgs, cmd_export>(),
+    make_command<ModelsArgs, cmd_models>(),
 };
 
 }  // namespace ripplekv

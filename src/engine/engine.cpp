@@ -9,6 +9,7 @@
 #include <ggml.h>
 
 #include <algorithm>
+#include <chrono>
 #include <numeric>
 
 #include "base/text.h"
@@ -102,6 +103,7 @@ Status Engine::fill(PrefillRequest request, Fill how, const MemoryForecast& fore
     const int64_t copied = round || (compress && !layer.compacts_in_place()) ? bytes_planned : 0;
     next.receipt.kv_peak_held = std::max(next.receipt.kv_peak_held, beside + cache.bytes().allocated() + copied);
     if (compress || round) {
+      const auto begin = std::chrono::steady_clock::now();
       KeepList keep;
       if (compress && plan.window_of(il) == 0) {
         RKV_ASSIGN_OR_RETURN(const LayerView seen, view(selector->needs(), request.n_query));
@@ -116,6 +118,7 @@ Status Engine::fill(PrefillRequest request, Fill how, const MemoryForecast& fore
       } else {
         RKV_RETURN_IF_ERROR(layer.compact(keep));
       }
+      next.receipt.compress_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     }
     next.receipt.lines.push_back({rows, layer.n_rows(), bytes_planned, layer.format(), layer.bytes()});
     if (options.record_kept) {

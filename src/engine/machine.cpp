@@ -144,9 +144,16 @@ int64_t available_memory() {
   return std::min(bytes < 0 ? kUnbounded : bytes, control_group_memory("/proc/self/cgroup", "/sys/fs/cgroup"));
 }
 
-int64_t resident_memory() {
-  const int64_t bytes = proc_kilobytes("/proc/self/status", "RssAnon:");
-  return bytes < 0 ? 0 : bytes;
+ResidentBytes resident_bytes() {
+  const auto bytes_of = [](const char* name) {
+    return std::max<int64_t>(0, proc_kilobytes("/proc/self/status", name));
+  };
+  return {bytes_of("RssAnon:"), bytes_of("RssFile:"), bytes_of("VmHWM:")};
+}
+
+void forget_peak_resident() {
+  std::ofstream file("/proc/self/clear_refs");
+  file << '5';  // proc(5)
 }
 
 }  // namespace ripplekv

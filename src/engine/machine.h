@@ -21,6 +21,13 @@ int64_t available_memory();
 // membership_file: /proc/self/cgroup. mount: /sys/fs/cgroup, v2 itself or the folder that holds v1's `memory`.
 int64_t control_group_memory(const std::string& membership_file, const std::string& mount);
 
-int64_t resident_memory();  // bytes of anonymous memory this process holds; 0 where unknown
+// Bytes of this process in memory; 0 where unknown.
+struct ResidentBytes {
+  int64_t anonymous = 0;
+  int64_t file = 0;  // mapped files: weights, the program itself
+  int64_t peak = 0;  // most of both together that there were at a time
+};
+ResidentBytes resident_bytes();
+void forget_peak_resident();  // what is in memory now becomes the peak, where the system allows it
 
 }  // namespace ripplekv

@@ -425,7 +425,7 @@ TEST(LayerCache, CompactReturnsMemoryToTheSystem) {
 #ifdef __SANITIZE_ADDRESS__
   GTEST_SKIP() << "the address sanitizer keeps freed memory";
 #endif
-  const int64_t before = resident_memory();
+  const int64_t before = resident_bytes().anonymous;
   if (before == 0) GTEST_SKIP() << "this system does not tell resident memory";
   constexpr int64_t kRowsHeld = 64 * 1024 * 1024 / (2 * 4 * 64 * 2);  // 64 MiB of F16 K and V in 4 heads of 64
   LayerCache layer = make_layer({64, 4}, {}, kRowsHeld);
@@ -433,7 +433,7 @@ TEST(LayerCache, CompactReturnsMemoryToTheSystem) {
   ggml_backend_tensor_set(layer.k(), ones.data(), 0, ones.size());
   ggml_backend_tensor_set(layer.v(), ones.data(), 0, ones.size());
   layer.append_written(0, kRowsHeld);
-  const int64_t full = resident_memory();
+  const int64_t full = resident_bytes().anonymous;
   EXPECT_GE(full - before, int64_t{64} << 20);
 
   Random random(4);
@@ -441,7 +441,7 @@ TEST(LayerCache, CompactReturnsMemoryToTheSystem) {
   ASSERT_TRUE(layer.compact(random_keep(kRowsHeld, 4, kRowsHeld / 10, false, random)).ok());
   const int64_t freed = allocated - layer.bytes().allocated();
   EXPECT_GT(freed, int64_t{57} << 20);
-  EXPECT_GT(full - resident_memory(), freed * 3 / 4);
+  EXPECT_GT(full - resident_bytes().anonymous, freed * 3 / 4);
 }
 
 std::vector<float> random_values(size_t n, Random& random) {

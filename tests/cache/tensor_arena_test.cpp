@@ -129,23 +129,23 @@ TEST(TensorArena, OutOfMemoryNamesTheSize) {
 }
 
 TEST(TensorArena, MemoryComesWhenTouchedAndGoesWhenFreed) {
-  const int64_t before = resident_memory();
+  const int64_t before = resident_bytes().anonymous;
   if (before == 0) GTEST_SKIP() << "this system does not tell resident memory";
   constexpr int64_t kBytes = int64_t{64} << 20;
   auto arena = make_arena({{GGML_TYPE_F32, {kBytes / 4, 1, 1, 1}}});
-  EXPECT_LT(resident_memory() - before, kBytes / 8);
+  EXPECT_LT(resident_bytes().anonymous - before, kBytes / 8);
   const std::vector<uint8_t> ones(size_t{1} << 16, 1);
   for (size_t at = 0; at < static_cast<size_t>(kBytes); at += ones.size()) {
     ggml_backend_tensor_set(arena->tensor(0), ones.data(), at, ones.size());
   }
-  const int64_t touched = resident_memory();
+  const int64_t touched = resident_bytes().anonymous;
   EXPECT_GE(touched - before, kBytes);
   if (arena->can_shrink()) {
     arena->shrink(std::vector<TensorSpec>{{GGML_TYPE_F32, {kBytes / 16, 1, 1, 1}}});
-    EXPECT_GE(touched - resident_memory(), kBytes / 4 * 3 - kBytes / 64);
+    EXPECT_GE(touched - resident_bytes().anonymous, kBytes / 4 * 3 - kBytes / 64);
   }
   arena.reset();
-  EXPECT_GE(touched - resident_memory(), kBytes - kBytes / 64);
+  EXPECT_GE(touched - resident_bytes().anonymous, kBytes - kBytes / 64);
 }
 
 }  // namespace

@@ -18,73 +18,6 @@
 namespace ripplekv {
 namespace {
 
-// One flag: all its names, a value ("" for none), the arguments it needs beside it, and what must then hold.
-template <class Args>
-struct FlagCase {
-  Words names;
-  std::string value;
-  Words beside;
-  std::function<bool(const Args&)> holds;
-  bool required = false;
-  bool last_wins = false;  // over a flag in `beside`
-};
-
-template <class Args>
-void check_flags(const Words& always, const std::vector<FlagCase<Args>>& cases) {
-  std::set<std::string> tested = {"-h", "--help"};
-  for (const FlagCase<Args>& c : cases) {
-    const Words context = c.required ? c.beside : always + c.beside;
-    if (c.required) {
-      EXPECT_NE(error_of(Words{std::string(Args::kName)} + context).find("is required"), std::string::npos);
-    } else {
-      EXPECT_FALSE(c.holds(parsed<Args>(context))) << c.names.front() << ": the case cannot fail";
-    }
-    for (const std::string& name : c.names) {
-      tested.insert(name);
-      SCOPED_TRACE(name);
-      if (c.value.empty()) {
-        EXPECT_TRUE(c.holds(parsed<Args>(context + Words{name})));
-        EXPECT_EQ(c.holds(parsed<Args>(Words{name} + context)), !c.last_wins);
-        EXPECT_NE(error_of(Words{std::string(Args::kName)} + context + Words{name + "=1"}).find("expected none"),
-                  std::string::npos);
-      } else {
-        EXPECT_TRUE(c.holds(parsed<Args>(context + Words{name, c.value})));
-        EXPECT_TRUE(c.holds(parsed<Args>(Words{name, c.value} + context)));
-        EXPECT_TRUE(c.holds(parsed<Args>(context + Words{name + "=" + c.value})));
-        EXPECT_NE(error_of(Words{std::string(Args::kName)} + context + Words{name}).find("got no value"),
-                  std::string::npos);
-      }
-    }
-  }
-  std::set<std::string> registered;
-  for (const Command& command : kCommands) {
-    if (command.name != Args::kName) continue;
-    for (const std::string& name : command.make()->options().names()) registered.insert(name);
-  }
-  EXPECT_EQ(tested, registered);
-}
-
-template <class Args>
-using Cases = std::vector<FlagCase<Args>>;
-
-template <class Args, class... Parts>
-Cases<Args> all(Cases<Args> first, const Parts&... parts) {
-  (first.insert(first.end(), parts.begin(), parts.end()), ...);
-  return first;
-}
-
-template <class Args>
-Cases<Args> model_cases() {
-  return {
-      {{"-m", "--model"}, "a b.gguf", {}, [](const Args& a) { return a.model.path == "a b.gguf"; }},
-      {{"--weights"}, "f32", {}, [](const Args& a) { return a.model.weights == "f32"; }},
-      {{"-ngl", "--n-gpu-layers", "--gpu-layers"}, "7", {}, [](const Args& a) { return a.model.n_gpu_layers == 7; }},
-      {{"-t", "--threads"}, "3", {}, [](const Args& a) { return a.model.n_threads == 3; }},
-      {{"-ub", "--ubatch-size"}, "1k", {}, [](const Args& a) { return a.model.n_ubatch == 1024; }},
-      {{"-c", "--ctx-size"}, "8k", {}, [](const Args& a) { return a.model.n_ctx == 8192; }},
-  };
-}
-
 template <class Args, class Get>
 Cases<Args> selector_cases(Words beside, Get get) {
   return {
@@ -153,10 +86,6 @@ Cases<Args> kv_cases() {
              kv_type_cases<Args>([](const Args& a) { return a.kv.type; }));
 }
 
-template <class Args>
-FlagCase<Args> verbose_case() {
-  return {{"-v", "--verbose"}, "", {}, [](const Args& a) { return a.output.verbosity == 1; }};
-}
 template <class Args>
 FlagCase<Args> json_case() {
   return {{"--json"}, "", {}, [](const Args& a) { return a.output.json; }};
@@ -572,6 +501,11 @@ TEST(Args, RefusesFlagsThatContradictOrDoNothing) {
       {{"eval", "leval", "--policies", "full:kernel=5", "-o", "x"}, {"expected full without options"}},
       {{"eval", "leval", "--policies", "snapkv", "--baseline", "h2o", "-o", "x"}, {"expected one of --policies"}},
       {{"eval", "leval", "--policies", "snapkv", "-ctk", "q8_0", "-o", "x"}, {"expected f16 or f32"}},
+      {{"bench", "--peer", "vllm"}, {"ripplekv bench: --peer: got 'vllm', expected llama.cpp"}},
+      {{"bench", "--contexts", "8x"}, {"--contexts: got '8x'"}},
+      {{"bench", "--contexts", "0"}, {"--contexts: got '0', expected"}},
+      {{"bench", "--contexts", "1k,1024"}, {"--contexts: got 1024 tokens twice"}},
+      {{"bench", "--works", "decoding"}, {"--works: got 'decoding', expected prefill, decode, first_token, memory"}},
   };
   check_refusals(cases);
 }

@@ -1,12 +1,14 @@
 // SPDX-FileCopyrightText: 2026 RippleKV contributors
 // SPDX-License-Identifier: MIT
 //
-// The commands that compare and choose, from outside on a tiny model: eval, validate, tune, allocate with a target.
+// The commands that compare and choose, from outside on a tiny model: eval, validate, tune, allocate with a target,
+// bench.
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "cli/shell.h"
@@ -175,6 +177,46 @@ TEST_F(MeasuringCommandsTest, Export) {
   EXPECT_NE(run("export $D/b.json -o $D/x.json").exit_code, 1);
   EXPECT_EQ(json::parse(text_of("x.json")).at("layers").size(), 3U);
   EXPECT_EQ(run("export $D/none.json").exit_code, 1);
+}
+
+// At toy size; no times are held.
+TEST_F(MeasuringCommandsTest, BenchMeasuresEverythingBesideThePeer) {
+  const Outcome outcome = run(
+      "bench -m $M --peer llama.cpp --contexts 200,2000 --policies full,snapkv:window=8,snapkv+curves:window=8 "
+      "--budgets 10% --kv-types f16,q8_0/q4_0 --profile $D/p.json --decode 3 --repeats 2 -ub 128 --json $D/bench.json");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.text;
+  EXPECT_NE(outcome.text.find("2000 tokens: memory full"), std::string::npos) << outcome.text;
+  const json records = json::parse(text_of("bench.json"));
+  std::map<std::string, int> n_of;
+  int n_of_rows = 0;
+  for (const json& record : records) {
+    n_of[record.at("work")] += record.at("peer") == "llama.cpp" ? 1 : 0;
+    n_of_rows += record.at("peer_setting") == "full cache of 200 tokens" ? 1 : 0;
+    EXPECT_GT(record.at("ratio"), 0) << record;
+    if (record.at("work") == "memory") continue;
+    EXPECT_GT(record.at("seconds"), 0) << record;
+    EXPECT_LE(record.at("seconds_min"), record.at("seconds_max"));
+  }
+  // Three caches in two formats at two lengths.
+  EXPECT_EQ(n_of["prefill"], 12);
+  EXPECT_EQ(n_of["decode"], 12);
+  EXPECT_EQ(n_of["memory"], 12);
+  EXPECT_EQ(n_of["first_token"], 1);
+  EXPECT_EQ(n_of_rows, 4) << "10% of 2000 rows beside the full cache of 200";
+}
+
+TEST_F(MeasuringCommandsTest, BenchReadsAPromptAndRefusesWhatCannotBe) {
+  std::ofstream(folder_ + "/ids.json") << "[5, 6, 7]";
+  const std::string common = "bench -m $M --works decode --decode 2 --repeats 1 ";
+  const Outcome outcome = run(common + "--contexts 50 --policies full -f $D/ids.json --json $D/ids.out.json");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.text;
+  EXPECT_EQ(json::parse(text_of("ids.out.json"))[0].at("prompt"), "ids.json");
+  std::ofstream(folder_ + "/ids.json") << "[]";
+  EXPECT_NE(run(common + "-f $D/ids.json").text.find("0 tokens, expected a prompt"), std::string::npos);
+  EXPECT_NE(run(common + "--contexts 60").text.find("snapkv at 10% of 60 tokens"), std::string::npos);
+  EXPECT_NE(run(common + "--contexts 1g").text.find("--contexts: a prompt of 1073741824 tokens needs"),
+            std::string::npos);
+  EXPECT_EQ(run(common + "--policies snapkv+curves --contexts 600 --profile $D/none.json").exit_code, 1);
 }
 
 }  // namespace

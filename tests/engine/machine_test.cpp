@@ -56,19 +56,35 @@ TEST(Machine, AvailableMemoryIsPartOfTheMachines) {
 
 TEST(Machine, ResidentMemoryFollowsPagesThatAreTouched) {
   constexpr size_t kBytes = size_t{32} << 20;
-  const int64_t before = resident_memory();
+  const int64_t before = resident_bytes().anonymous;
   EXPECT_GT(before, 0);
   void* pages = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(pages, MAP_FAILED);
-  const int64_t mapped = resident_memory();
+  const int64_t mapped = resident_bytes().anonymous;
   std::memset(pages, 1, kBytes);
-  const int64_t touched = resident_memory();
+  const int64_t touched = resident_bytes().anonymous;
   munmap(pages, kBytes);
-  const int64_t unmapped = resident_memory();
+  const int64_t unmapped = resident_bytes().anonymous;
   constexpr int64_t kSome = int64_t{2} << 20;
   EXPECT_LT(mapped - before, kSome);
   EXPECT_NEAR(static_cast<double>(touched - mapped), static_cast<double>(kBytes), kSome);
   EXPECT_NEAR(static_cast<double>(touched - unmapped), static_cast<double>(kBytes), kSome);
+}
+
+TEST(Machine, PeakStaysUntilItIsForgotten) {
+  constexpr size_t kBytes = size_t{32} << 20;
+  constexpr int64_t kSome = int64_t{4} << 20;
+  const ResidentBytes before = resident_bytes();
+  EXPECT_GE(before.peak, before.anonymous + before.file);
+  void* pages = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(pages, MAP_FAILED);
+  std::memset(pages, 1, kBytes);
+  munmap(pages, kBytes);
+  const ResidentBytes after = resident_bytes();
+  EXPECT_GT(after.peak - after.anonymous - after.file, static_cast<int64_t>(kBytes) - kSome);
+  forget_peak_resident();
+  const ResidentBytes forgotten = resident_bytes();
+  EXPECT_LT(forgotten.peak - forgotten.anonymous - forgotten.file, kSome);
 }
 #endif
 

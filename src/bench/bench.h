@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: 2026 RippleKV contributors
+// SPDX-License-Identifier: MIT
+//
+// `bench`: times caches beside each other and beside libllama, round by round in one run. Loading and memory are
+// measured in processes of their own, before this one computes anything; prefill by real prefills; decode on caches
+// forked from one prefill of the prompt. docs/performance.md says how to read what comes out (record.h).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/llama_peer.h"
+#include "bench/record.h"
+#include "engine/policy.h"
+#include "ripplekv/engine.h"
+#include "ripplekv/profile.h"
+
+namespace ripplekv {
+
+struct BenchVariant {
+  std::string name;                  // as the user wrote the policy
+  Policy policy;                     // allocator "full": the full cache in its kv format
+  const Profile* profile = nullptr;  // the caller's; null where the policy needs none
+};
+
+struct BenchOptions {
+  std::function<Result<std::unique_ptr<Engine>>()> load;
+  std::function<Result<std::vector<BenchVariant>>(const Model&)> make_variants;
+  // The first n tokens of an endless prompt.
+  std::function<Result<std::vector<int32_t>>(const Model&, int64_t n)> make_tokens;
+  std::vector<int64_t> contexts;
+  bool prefill = true;
+  bool decode = true;
+  bool first_token = true;
+  bool memory = true;
+  int n_decode = 32;  // tokens timed, after one that is not
+  int n_repeat = 3;
+  std::optional<LlamaPeerOptions> peer;
+  std::function<void(int64_t done, int64_t total)> on_progress;  // in timed runs
+};
+
+// Errors: as loading, planning and prefill; a prompt that does not fit into memory, before any of them is timed.
+// REQUIRES: this process has computed no graph yet.
+Result<std::vector<BenchRecord>> run_bench(const BenchOptions& options);
+
+}  // namespace ripplekv
