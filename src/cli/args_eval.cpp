@@ -194,6 +194,13 @@ void add_args(OptionTable& table, EvalArgs& args) {
                     .value = "rows|bytes",
                     .help = "What a budget is a fraction of: the rows of the full cache, or its bytes in f16"},
                    args.match_bytes, {{"rows", false}, {"bytes", true}});
+  add_name(
+      table,
+      {.names = "--question",
+       .value = "aware|agnostic|both",
+       .help = "Compress the whole prompt, or its document before any question is seen: every question about it is "
+               "then asked of the same compressed cache"},
+      args.question, {"aware", "agnostic", "both"});
   add_path(table,
            {.names = "--profile",
             .value = "FILE",

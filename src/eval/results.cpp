@@ -14,6 +14,7 @@
 
 #include "base/atomic_file.h"
 #include "base/json_file.h"
+#include "base/text.h"
 
 namespace ripplekv {
 namespace {
@@ -26,7 +27,11 @@ constexpr int kVersion = 1;
 constexpr int64_t kBytesMax = int64_t{1} << 31;
 
 ordered_json to_json(const ResultLine& line) {
-  ordered_json object = {{"sample", line.sample}, {"task", line.task}, {"policy", line.policy}, {"kept", line.kept}};
+  ordered_json object = {{"sample", line.sample},
+                         {"task", line.task},
+                         {"policy", line.policy},
+                         {"question", to_string(line.question)},
+                         {"kept", line.kept}};
   if (!line.error.empty()) {
     object["error"] = line.error;
     return object;
@@ -49,6 +54,13 @@ Result<ResultLine> line_of(const JsonObject& object) {
   RKV_ASSIGN_OR_RETURN(line.sample, object.text("sample"));
   RKV_ASSIGN_OR_RETURN(line.task, object.text("task"));
   RKV_ASSIGN_OR_RETURN(line.policy, object.text("policy"));
+  if (object.has("question")) {  // files of before there was a choice are all aware
+    RKV_ASSIGN_OR_RETURN(const std::string question, object.text("question"));
+    line.question = question == "agnostic" ? QuestionMode::kAgnostic : QuestionMode::kAware;
+    if (question != to_string(line.question)) {
+      return object.error("question", fmt::format("got {}, expected aware or agnostic", ripplekv::quoted(question)));
+    }
+  }
   RKV_ASSIGN_OR_RETURN(line.kept, object.number("kept"));
   if (object.has("error")) {
     RKV_ASSIGN_OR_RETURN(line.error, object.text("error"));
@@ -125,11 +137,14 @@ ordered_json whole_header(const ordered_json& header) {
 
 }  // namespace
 
-ResultLine result_line(const std::string& sample, const std::string& task, const PromptResult& prompt,
-                       const PolicyResult& result) {
+std::string_view to_string(QuestionMode mode) { return mode == QuestionMode::kAware ? "aware" : "agnostic"; }
+
+ResultLine result_line(const std::string& sample, const std::string& task, QuestionMode question,
+                       const PromptResult& prompt, const PolicyResult& result) {
   ResultLine line;
   line.sample = sample;
   line.task = task;
+  line.question = question;
   line.policy = result.policy;
   line.kept = result.kept;
   line.n_prompt = prompt.n_prompt;
@@ -167,9 +182,10 @@ Result<ResultsFile> ResultsFile::open(const std::string& path, const ordered_jso
   return file;
 }
 
-bool ResultsFile::has(std::string_view sample, std::string_view policy, double kept) const {
+bool ResultsFile::has(std::string_view sample, std::string_view policy, QuestionMode question, double kept) const {
   for (const ResultLine& line : lines_) {
-    if (line.sample == sample && line.policy == policy && std::abs(line.kept - kept) < 1e-12 && line.error.empty())
+    if (line.sample == sample && line.policy == policy && line.question == question &&
+        std::abs(line.kept - kept) < 1e-12 && line.error.empty())
       return true;
   }
   return false;

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 //
 // The results file of an evaluation: JSON lines, a header that says what was measured with what, then one line per
-// (sample, policy, kept fraction), appended and flushed as they come. A run that was killed goes on from it: a torn
-// last line is dropped, nothing is measured twice. Another model's or setting's file is refused.
+// (sample, policy, kept fraction, question), appended and flushed as they come. A run that was killed goes on from it:
+// a torn last line is dropped, nothing is measured twice. Another model's or setting's file is refused.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,15 @@
 
 namespace ripplekv {
 
+// When the cache is compressed: the prompt whole, its question in sight, or the document before any question is seen.
+enum class QuestionMode { kAware, kAgnostic };
+std::string_view to_string(QuestionMode mode);  // "aware", "agnostic"
+
 struct ResultLine {
   std::string sample;  // unique in the run
   std::string task;
   std::string policy;
+  QuestionMode question = QuestionMode::kAware;
   double kept = 1;
   int64_t n_prompt = 0;
   int64_t rows = 0;
@@ -35,8 +40,8 @@ struct ResultLine {
 };
 
 // The line of one measurement of a prompt.
-ResultLine result_line(const std::string& sample, const std::string& task, const PromptResult& prompt,
-                       const PolicyResult& result);
+ResultLine result_line(const std::string& sample, const std::string& task, QuestionMode question,
+                       const PromptResult& prompt, const PolicyResult& result);
 
 class ResultsFile {
  public:
@@ -47,7 +52,7 @@ class ResultsFile {
 
   const std::vector<ResultLine>& lines() const { return lines_; }
   // A measurement of it is there; one that failed is to be tried again.
-  bool has(std::string_view sample, std::string_view policy, double kept) const;
+  bool has(std::string_view sample, std::string_view policy, QuestionMode question, double kept) const;
   // All lines in one write, then flushed to the disk. Error: no space.
   Status append(const std::vector<ResultLine>& lines);
 

@@ -65,13 +65,37 @@ TEST_F(ResultsTest, WhatIsAppendedComesBack) {
   EXPECT_EQ(again->lines()[1].score, 0.75);
   EXPECT_EQ(again->lines()[1].answer, "an answer\nwith \xEF\xBF\xBD bytes");
   EXPECT_EQ(again->lines()[2].error, "no memory");
-  EXPECT_TRUE(again->has("s1", "a", 0.1));
-  EXPECT_FALSE(again->has("s1", "a", 0.2));
-  EXPECT_FALSE(again->has("s2", "b", 0.1)) << "what failed is tried again";
+  EXPECT_TRUE(again->has("s1", "a", QuestionMode::kAware, 0.1));
+  EXPECT_FALSE(again->has("s1", "a", QuestionMode::kAgnostic, 0.1));
+  EXPECT_FALSE(again->has("s1", "a", QuestionMode::kAware, 0.2));
+  EXPECT_FALSE(again->has("s2", "b", QuestionMode::kAware, 0.1)) << "what failed is tried again";
   const auto read = read_results(path_);
   ASSERT_TRUE(read.ok());
   EXPECT_EQ(read->lines.size(), 3U);
   EXPECT_NE(read->header.find("\"model\":\"a\""), std::string::npos);
+}
+
+// Both may stand in one file; lines of before there was a choice are aware.
+TEST_F(ResultsTest, QuestionAwareAndAgnosticAreApart) {
+  ResultLine agnostic = line("s1", "a", 0.1, 0.75);
+  agnostic.question = QuestionMode::kAgnostic;
+  ASSERT_TRUE(open()->append({line("s1", "a", 0.1, 0.5), agnostic}).ok());
+  append_text(
+      "{\"sample\": \"s2\", \"task\": \"task\", \"policy\": \"a\", \"kept\": 0.1, \"n_prompt\": 9, \"rows\": 4, "
+      "\"bytes\": 4, \"kl\": 0.1, \"kl_max\": 0.1, \"top1\": 1, \"nll\": 1}\n");
+  const auto file = open();
+  ASSERT_TRUE(file.ok()) << file.status().message();
+  EXPECT_EQ(file->lines()[1].question, QuestionMode::kAgnostic);
+  EXPECT_EQ(file->lines()[2].question, QuestionMode::kAware);
+  const Summary summary = summarise(file->lines(), {"a"}, "");
+  ASSERT_EQ(summary.rows.size(), 2U);
+  EXPECT_NEAR(summary.rows[0].kl.value, 0.3, 1e-12);
+  EXPECT_EQ(summary.rows[1].question, QuestionMode::kAgnostic);
+  EXPECT_NEAR(summary.rows[1].kl.value, 0.75, 1e-12);
+  EXPECT_NE(summary_table(summary).find("| 10% | a | agnostic | 1 |"), std::string::npos) << summary_table(summary);
+  append_text("{\"sample\": \"s3\", \"task\": \"t\", \"policy\": \"a\", \"question\": \"maybe\", \"kept\": 0.1}\n");
+  EXPECT_NE(open().status().message().find("got 'maybe', expected aware or agnostic"), std::string::npos)
+      << open().status().message();
 }
 
 TEST_F(ResultsTest, ATornLineIsDroppedAndNothingElse) {
