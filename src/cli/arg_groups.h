@@ -23,7 +23,8 @@ void add_model_path(OptionTable& table, std::string& path);
 void add_ctx_size(OptionTable& table, int64_t& n_ctx);
 // may_be_auto: f32 where it fits in memory.
 void add_model_args(OptionTable& table, ModelArgs& model, bool may_be_auto = false);
-void add_selector_args(OptionTable& table, SelectorArgs& selector);
+// allocator: the name it will have once all is parsed (pyramid reads the window, too); must outlive the table.
+void add_selector_args(OptionTable& table, SelectorArgs& selector, const std::string& allocator);
 void add_allocator_args(OptionTable& table, AllocatorArgs& allocator, SelectorArgs& selector, bool may_be_file);
 void add_kv_type_args(OptionTable& table, KvTypeArgs& type, std::string_view default_text);
 void add_kv_args(OptionTable& table, KvArgs& kv, bool decodes);  // budget, allocator, selector, format

@@ -107,7 +107,7 @@ Result<PolicyArgs> parse_policy(std::string_view text) {
   if (selector.empty()) return invalid_argument(fmt::format("got {}, expected a selector first", quoted(text)));
   OptionTable table;
   add_allocator_args(table, policy.allocator, policy.selector, /*may_be_file=*/false);
-  add_selector_args(table, policy.selector);
+  add_selector_args(table, policy.selector, policy.allocator.name);
   add_kv_type_args(table, policy.type, "");
   std::vector<std::string> args = {"--selector", std::string(selector), "--allocator", std::string(allocator)};
   for (size_t i = 1; i < parts.size(); ++i) {

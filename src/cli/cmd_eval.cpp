@@ -15,6 +15,7 @@
 #include "cli/interrupt.h"
 #include "cli/places.h"
 #include "cli/setup.h"
+#include "cli/standard_output.h"
 #include "engine/prompt.h"
 #include "eval/prompts.h"
 #include "eval/results.h"
@@ -62,6 +63,10 @@ Result<std::vector<EvalPolicy>> make_policies(const EvalArgs& args, Profiles& pr
       RKV_ASSIGN_OR_RETURN(policy.policy,
                            make_policy({KvBudget::Kind::kFraction, 1.0}, of.allocator, of.selector, type));
       RKV_ASSIGN_OR_RETURN(policy.profile, profiles.of(of, args.profile_file));
+      if (policy.profile != nullptr) {
+        const std::string note = curves_note(*policy.profile, policy.policy);
+        if (!note.empty()) print_to_stderr(fmt::format("note: {}: {}", of.text, note));
+      }
     }
     policies.push_back(std::move(policy));
   }
@@ -143,7 +148,7 @@ class Evaluation {
       }
     }
     progress.finish();
-    if (n_cut_ > 0) print_to_stderr(fmt::format("note: {} prompts were cut in the middle to fit", n_cut_));
+    if (n_cut_ > 0) print_to_stderr(fmt::format("note: cut in the middle to fit: {}", counted(n_cut_, "prompt")));
     return ok_status();
   }
   const SweepCost& cost() const { return cost_; }
@@ -335,14 +340,15 @@ Status cmd_eval(const EvalArgs& args) {
   if (args.output.json) {
     nlohmann::ordered_json json = summary_json(summary);
     json["cost"] = cost_json(evaluation.cost());
-    fmt::print("{}\n", json_text(json));
+    print("{}\n", json_text(json));
   } else {
-    fmt::print("{}", summary_table(summary));
+    print("{}", summary_table(summary));
     if (evaluation.cost().full_bytes > 0) print_to_stderr(cost_line(evaluation.cost()));
   }
   const int n_failed = evaluation.n_failed(samples);
   if (n_failed == 0) return ok_status();
-  return data_loss(fmt::format("{} of {} samples failed; the same command tries them again", n_failed, samples.size()));
+  return data_loss(
+      fmt::format("{} of {} failed; the same command tries again", n_failed, counted(samples.size(), "sample")));
 }
 
 }  // namespace ripplekv

@@ -14,6 +14,7 @@
 #include "cli/interrupt.h"
 #include "cli/places.h"
 #include "cli/setup.h"
+#include "cli/standard_output.h"
 #include "engine/trace.h"
 #include "engine/trace_html.h"
 #include "model/vocab.h"
@@ -118,7 +119,7 @@ Status cmd_trace(const TraceArgs& args) {
   json["kept"] = trace.kept;
   const std::string text = json_text(json, /*indent=*/-1) + "\n";
   if (args.output_file.empty()) {
-    std::fwrite(text.data(), 1, text.size(), stdout);
+    write_out(text);
   } else {
     RKV_RETURN_IF_ERROR(write_file_atomically(args.output_file, text));
   }

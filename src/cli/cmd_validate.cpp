@@ -12,16 +12,17 @@
 #include "cli/commands.h"
 #include "cli/places.h"
 #include "cli/setup.h"
+#include "cli/standard_output.h"
 #include "engine/validation.h"
 
 namespace ripplekv {
 namespace {
 
 void print_table(const std::vector<Correlation>& correlations) {
-  fmt::print("| signal | kept | Spearman's rho with damage [95%] |\n| --- | --- | --- |\n");
+  print("| signal | kept | Spearman's rho with damage [95%] |\n| --- | --- | --- |\n");
   for (const Correlation& of : correlations) {
-    fmt::print("| {} | {:g}% | {:.2f} [{:.2f}, {:.2f}] |\n", of.signal, of.kept * 100, of.rho.value, of.rho.low,
-               of.rho.high);
+    print("| {} | {:g}% | {:.2f} [{:.2f}, {:.2f}] |\n", of.signal, of.kept * 100, of.rho.value, of.rho.low,
+          of.rho.high);
   }
 }
 
@@ -53,9 +54,11 @@ Status cmd_validate(const ValidateArgs& args) {
     settings.direction = perturbation.direction;
     if (!measured.empty()) settings.curve_fractions.clear();
     parts.push_back(fmt::format("{}.{}.part", args.output_file, measured.size()));
-    print_to_stderr(fmt::format("{} of {}: {}", parts.size(), perturbations().size(), perturbation.name));
-    RKV_ASSIGN_OR_RETURN(Profiled profiled, profile_with_progress(args.model, settings, args.data, args.n_sample,
-                                                                  parts.back(), args.fresh, /*fit_curves=*/false));
+    const std::string announcement =
+        fmt::format("{} of {}: {}", parts.size(), perturbations().size(), perturbation.name);
+    RKV_ASSIGN_OR_RETURN(Profiled profiled,
+                         profile_with_progress(args.model, settings, args.data, args.n_sample, parts.back(), args.fresh,
+                                               /*fit_curves=*/false, announcement));
     measured.push_back(std::move(profiled.profile));
   }
   std::optional<Profile> given;

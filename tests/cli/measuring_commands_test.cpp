@@ -149,6 +149,9 @@ TEST_F(MeasuringCommandsTest, Validate) {
   }
   EXPECT_EQ(validation.at("damage")[0].at("mean").size(), 3U);
   EXPECT_FALSE(std::filesystem::exists(folder_ + "/v.json.0.part"));
+  const Outcome refused = run("validate -m $M --data $D/none.jsonl --json $D/v2.json");
+  EXPECT_NE(refused.text.find("none.jsonl"), std::string::npos) << refused.text;
+  EXPECT_EQ(refused.text.find("1 of"), std::string::npos) << "nothing has begun: " << refused.text;
 }
 
 TEST_F(MeasuringCommandsTest, TuneWritesTheBest) {
