@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
+#include "cli/mpi.h"
 #include "cli/places.h"
 #include "cli/setup.h"
 #include "cli/standard_output.h"
@@ -114,9 +115,13 @@ std::vector<QuestionMode> modes_of(const EvalArgs& args) {
 
 using Samples = std::span<const EvalSample>;
 
-// Neighbours that ask about one document.
-std::vector<Samples> by_document(Samples samples) {
+// What one rank takes at a time: neighbours that ask about one document, where that is read once for all of them.
+std::vector<Samples> groups_of(Samples samples, const EvalArgs& args) {
   std::vector<Samples> groups;
+  if (args.question == "aware") {
+    for (size_t i = 0; i < samples.size(); ++i) groups.push_back(samples.subspan(i, 1));
+    return groups;
+  }
   for (size_t begin = 0, end = 0; begin < samples.size(); begin = end) {
     while (end < samples.size() && samples[end].task == samples[begin].task &&
            samples[end].document == samples[begin].document)
@@ -128,17 +133,22 @@ std::vector<Samples> by_document(Samples samples) {
 
 class Evaluation {
  public:
-  Evaluation(const EvalArgs& args, Engine& engine, std::vector<EvalPolicy> policies, ResultsFile& results)
-      : args_(args), engine_(engine), policies_(std::move(policies)), results_(results) {}
+  Evaluation(const EvalArgs& args, Engine& engine, std::vector<EvalPolicy> policies, ResultsFile& results,
+             const Ranks& ranks)
+      : args_(args), engine_(engine), policies_(std::move(policies)), results_(results), ranks_(ranks) {}
 
   Status run(Samples samples) {
     auto chat = model_chat_template(engine_.model());
     if (!chat.ok() && chat.status().code() != StatusCode::kNotFound) return chat.status();
     if (chat.ok()) chat_ = &*chat;
     const std::vector<QuestionMode> modes = modes_of(args_);
-    Progress progress("evaluating", static_cast<int64_t>(samples.size() * modes.size()) * kUnits);
+    const auto n_shared = static_cast<int64_t>(samples.size() * modes.size()) / ranks_.count;
+    Progress progress("evaluating", std::max<int64_t>(1, n_shared) * kUnits);
     progress_ = &progress;
-    for (const Samples group : by_document(samples)) {
+    const std::vector<Samples> groups = groups_of(samples, args_);
+    for (size_t g = 0; g < groups.size(); ++g) {
+      const Samples group = groups[g];
+      if (!ranks_.takes(g)) continue;
       for (const QuestionMode mode : modes) {
         if (mode == QuestionMode::kAgnostic) {
           RKV_RETURN_IF_ERROR(measure(group, mode));
@@ -275,6 +285,7 @@ class Evaluation {
   Engine& engine_;
   std::vector<EvalPolicy> policies_;
   ResultsFile& results_;
+  const Ranks& ranks_;
   const ChatTemplate* chat_ = nullptr;  // null: the model has none
   Progress* progress_ = nullptr;
   SweepCost cost_;
@@ -307,6 +318,7 @@ nlohmann::ordered_json cost_json(const SweepCost& cost) {
 }  // namespace
 
 Status cmd_eval(const EvalArgs& args) {
+  RKV_ASSIGN_OR_RETURN(const Ranks ranks, join_ranks());
   RKV_RETURN_IF_ERROR(prepare_output(args.output_file));
   RKV_ASSIGN_OR_RETURN(const auto model, load_model(args.model));
   RKV_ASSIGN_OR_RETURN(const auto samples, read_samples(args, *model));
@@ -323,10 +335,11 @@ Status cmd_eval(const EvalArgs& args) {
   }
   Profiles profiles(model->id());
   RKV_ASSIGN_OR_RETURN(std::vector<EvalPolicy> policies, make_policies(args, profiles));
-  RKV_ASSIGN_OR_RETURN(ResultsFile results, ResultsFile::open(args.output_file, header_of(args, *model), args.fresh));
+  RKV_ASSIGN_OR_RETURN(ResultsFile results,
+                       ResultsFile::open(args.output_file, header_of(args, *model), args.fresh, ranks));
   RKV_ASSIGN_OR_RETURN(const auto engine, make_engine(model, args.model));
   engine->set_cancel(interrupt_flag());
-  Evaluation evaluation(args, *engine, policies, results);
+  Evaluation evaluation(args, *engine, policies, results, ranks);
   const Status status = evaluation.run(samples);
   if (!status.ok()) {
     return status.code() == StatusCode::kCancelled
@@ -334,6 +347,13 @@ Status cmd_eval(const EvalArgs& args) {
                                        args.output_file))
                : status;
   }
+  std::map<std::string, size_t> places;
+  const std::vector<Samples> groups = groups_of(samples, args);
+  for (size_t g = 0; g < groups.size(); ++g) {
+    for (const EvalSample& sample : groups[g]) places[name_of(sample)] = g;
+  }
+  RKV_RETURN_IF_ERROR(results.join(places));
+  if (!ranks.first()) return ok_status();
   std::vector<std::string> names;
   for (const EvalPolicy& policy : policies) names.push_back(policy.name);
   const Summary summary = summarise(results.lines(), names, args.baseline);
@@ -343,7 +363,10 @@ Status cmd_eval(const EvalArgs& args) {
     print("{}\n", json_text(json));
   } else {
     print("{}", summary_table(summary));
-    if (evaluation.cost().full_bytes > 0) print_to_stderr(cost_line(evaluation.cost()));
+    if (evaluation.cost().full_bytes > 0) {
+      print_to_stderr((ranks.count > 1 ? fmt::format("the first of {} ranks: ", ranks.count) : "") +
+                      cost_line(evaluation.cost()));
+    }
   }
   const int n_failed = evaluation.n_failed(samples);
   if (n_failed == 0) return ok_status();

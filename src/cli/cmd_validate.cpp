@@ -48,6 +48,7 @@ Status cmd_validate(const ValidateArgs& args) {
   RKV_RETURN_IF_ERROR(prepare_output(args.output_file));
   std::vector<Profile> measured;
   std::vector<std::string> parts;
+  bool first_rank = true;
   for (const Perturbation& perturbation : perturbations()) {
     ProfileSettings settings = args.settings;
     settings.rows = perturbation.rows;
@@ -59,8 +60,10 @@ Status cmd_validate(const ValidateArgs& args) {
     RKV_ASSIGN_OR_RETURN(Profiled profiled,
                          profile_with_progress(args.model, settings, args.data, args.n_sample, parts.back(), args.fresh,
                                                /*fit_curves=*/false, announcement));
+    first_rank = profiled.first_rank;
     measured.push_back(std::move(profiled.profile));
   }
+  if (!first_rank) return ok_status();
   std::optional<Profile> given;
   if (!args.profile_file.empty()) {
     RKV_ASSIGN_OR_RETURN(given, find_profile(args.profile_file, measured[0].model));

@@ -18,6 +18,7 @@
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/logging.h"
+#include "cli/mpi.h"
 #include "cli/standard_output.h"
 
 namespace ripplekv {
@@ -65,9 +66,13 @@ int run_program(const std::vector<std::string>& args) {
   if (!status.ok()) {
     (void)flush_out().ok();  // so that what was said before the failure stands before it on a terminal
     const int exit_code = status.code() == StatusCode::kCancelled ? kExitInterrupted : kExitFailure;
-    return fail(status.with_context(line->name).message(), exit_code);
+    fail(status.with_context(line->name).message(), exit_code);
+    leave_ranks(exit_code);
+    return exit_code;
   }
-  return finish(line->name);
+  const int exit_code = finish(line->name);
+  leave_ranks(exit_code);
+  return exit_code;
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "cli/interrupt.h"
+#include "cli/mpi.h"
 #include "cli/places.h"
 #include "engine/machine.h"
 #include "engine/profile_run.h"
@@ -223,7 +224,9 @@ Result<Profiled> profile_with_progress(ModelArgs model_args, ProfileSettings set
     const auto begun = read_profile(result.path);
     if (begun.ok()) model_args.weights = begun->settings.weights;
   }
+  RKV_ASSIGN_OR_RETURN(const Ranks ranks, join_ranks());
   RKV_RETURN_IF_ERROR(choose_weights(model_args));
+  ranks.wait_for_all();  // all have chosen by the same free memory
   RKV_ASSIGN_OR_RETURN(const auto model_loaded, load_model(model_args));
   RKV_ASSIGN_OR_RETURN(const auto engine, make_engine(model_loaded, model_args));
   engine->set_cancel(interrupt_flag());
@@ -250,6 +253,7 @@ Result<Profiled> profile_with_progress(ModelArgs model_args, ProfileSettings set
   ProfileRunOptions options;
   options.path = result.path;
   options.fresh = fresh;
+  options.ranks = ranks;
   options.on_progress = [&](double done, double total) {
     const auto units = static_cast<int64_t>(done * kUnits);
     if (!progress) {
@@ -268,6 +272,7 @@ Result<Profiled> profile_with_progress(ModelArgs model_args, ProfileSettings set
     return cancelled(fmt::format("interrupted; what is measured is in '{}', the same command goes on", result.path));
   }
   RKV_ASSIGN_OR_RETURN(result.profile, std::move(profile));
+  result.first_rank = ranks.first();
   return result;
 }
 

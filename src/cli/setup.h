@@ -60,12 +60,14 @@ Result<std::vector<ProfilerSample>> calibration_samples(const Model& model, cons
 
 struct Profiled {
   Profile profile;
-  std::string path;  // of the artefact
+  std::string path;        // of the artefact
+  bool first_rank = true;  // else another process says what there is to say
 };
 
-// Loads the model and profiles it with a progress line. path: of the artefact; empty: the cache folder's, under the
-// model's fingerprint. calibration: as above. fit_curves: kept fractions that leave some sample too few rows for the
-// selector are not measured, in place of an error. announcement: said on stderr once nothing refuses to begin.
+// Loads the model and profiles it with a progress line, as one of several ranks where there are. path: of the artefact;
+// empty: the cache folder's, under the model's fingerprint. calibration: as above. fit_curves: kept fractions that
+// leave some sample too few rows for the selector are not measured, in place of an error. announcement: said on stderr
+// once nothing refuses to begin.
 Result<Profiled> profile_with_progress(ModelArgs model_args, ProfileSettings settings, const std::string& calibration,
                                        int n_sample, const std::string& path, bool fresh, bool fit_curves,
                                        const std::string& announcement = "");

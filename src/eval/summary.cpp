@@ -15,13 +15,16 @@
 namespace ripplekv {
 namespace {
 
-// The last line of a sample counts: a failed one may have been tried again.
+// A failed sample may have been tried again: what was measured counts, else the last line.
 using BySample = std::map<std::string, const ResultLine*>;
 
 BySample lines_of(const std::vector<ResultLine>& lines, const std::string& policy, QuestionMode question, double kept) {
   BySample found;
   for (const ResultLine& line : lines) {
-    if (line.policy == policy && line.question == question && line.kept == kept) found[line.sample] = &line;
+    if (line.policy == policy && line.question == question && line.kept == kept) {
+      const ResultLine*& held = found[line.sample];
+      if (held == nullptr || line.error.empty() || !held->error.empty()) held = &line;
+    }
   }
   return found;
 }

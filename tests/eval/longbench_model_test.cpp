@@ -12,6 +12,7 @@
 #include "model/vocab.h"
 #include "test_util/oracle.h"
 #include "test_util/paths.h"
+#include "test_util/tiny_gguf.h"
 
 namespace ripplekv {
 namespace {
@@ -23,6 +24,7 @@ TEST(LongBenchModelTest, TheFullCacheSaysWhatLlamaCppSays) {
   RKV_NEED_FILE(test::model_path(), "the default model");
   const std::string file = test::data_path("longbench/multi_news.jsonl");
   RKV_NEED_FILE(file, "LongBench's data");
+  const test::QuietLog quiet;
   const std::string f32 = test::temp_dir() + "/f32.gguf";
   ASSERT_TRUE(test::write_f32_gguf(test::model_path(), f32));
   const auto loaded = Model::load(test::model_path(), {.weights = WeightsMode::kF32});
