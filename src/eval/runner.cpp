@@ -73,10 +73,12 @@ Result<PromptRunner> PromptRunner::create(Engine& engine, std::span<const int32_
                                           const std::function<void(int64_t, int64_t)>& on_progress) {
   PromptRunner runner(engine, ids, options);
   runner.n_later_ = n_question_max + std::max(options.n_answer, options.n_generate);
-  const Stopwatch watch(runner.cost_.prefill);
-  const CachePlan full = plan_full(*runner.config_, static_cast<int64_t>(ids.size()), options.full_format);
-  RKV_ASSIGN_OR_RETURN(runner.prompt_, PrefilledPrompt::create(engine, ids, selectors_of(options.policies), full,
-                                                               runner.n_later_, on_progress));
+  {
+    const Stopwatch watch(runner.cost_.prefill);
+    const CachePlan full = plan_full(*runner.config_, static_cast<int64_t>(ids.size()), options.full_format);
+    RKV_ASSIGN_OR_RETURN(runner.prompt_, PrefilledPrompt::create(engine, ids, selectors_of(options.policies), full,
+                                                                 runner.n_later_, on_progress));
+  }
   runner.cost_.full_bytes = runner.prompt_->full().cache.bytes().total();
   runner.cost_.score_bytes = runner.prompt_->score_bytes();
   return runner;

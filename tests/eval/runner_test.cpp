@@ -239,6 +239,9 @@ TEST_F(AgnosticRunnerTest, QuestionsDoNotSeeEachOther) {
   const PromptResult other = ask(apart, tokens(kQuestion - 4, 3), plain);
   const PromptResult again = ask(apart, tokens(kQuestion, 2), plain);
   EXPECT_NE(first.full_answer, other.full_answer);
+  for (const Spent& spent :
+       {apart.cost().prefill, apart.cost().forks, apart.cost().questions, apart.cost().scoring, apart.cost().answers})
+    EXPECT_GT(spent.seconds, 0);
   EXPECT_EQ(first.full_answer, again.full_answer);
   ASSERT_EQ(first.results.size(), again.results.size());
   for (size_t i = 0; i < first.results.size(); ++i) {
