@@ -41,6 +41,11 @@ Result<std::vector<double>> parse_fraction_list(std::string_view text);
 // Empty if none is near: at most one edit per three letters, and one in a short word.
 std::string_view nearest_name(std::span<const std::string_view> candidates, std::string_view word);
 
+// "1 sample", "2 samples", "0 samples".
+template <class Number>
+std::string counted(Number n, std::string_view noun) {
+  return std::to_string(n) + ' ' + std::string(noun) + (n == 1 ? "" : "s");
+}
 std::string human_bytes(int64_t bytes);      // "512 B", "12.3 MiB"
 std::string human_duration(double seconds);  // "35ms", "4.2s", "42s", "1m 23s", "2h 05m", "3d 04h"; "?" if not finite
 

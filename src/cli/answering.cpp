@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "cli/setup.h"
+#include "cli/standard_output.h"
 
 namespace ripplekv {
 
@@ -49,7 +50,8 @@ GenerateOptions generate_options(const RunArgs& args, const ModelConfig& config,
 }
 
 void AnswerOutput::write(std::string_view text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return;
+  write_out(text);
+  if (flush_out().ok()) return;
   failed_ = true;
   engine_.set_cancel(&failed_);
 }

@@ -4,6 +4,7 @@
 #include "cli/arg_groups.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -12,6 +13,7 @@
 
 #include "base/text.h"
 #include "cli/option_values.h"
+#include "selection/options_read.h"
 
 namespace ripplekv {
 namespace {
@@ -79,6 +81,23 @@ Status check_budget_flags(const OptionTable& table, const KvArgs& kv) {
   return ok_status();
 }
 
+// An option that the selector does not read would have no effect, which nobody means.
+Status check_selector_flags(const OptionTable& table, const std::string& selector, const std::string& allocator) {
+  std::vector<std::string> read;
+  for (const std::string_view option : options_read(selector)) {
+    std::string flag = fmt::format("--{}", option);
+    std::replace(flag.begin(), flag.end(), '_', '-');
+    if (table.has(flag)) read.push_back(flag);
+  }
+  for (const std::string_view flag : {"--window", "--kernel", "--pooling", "--group", "--value-norm", "--n-sink"}) {
+    if (!table.given(flag) || std::find(read.begin(), read.end(), flag) != read.end()) continue;
+    if (flag == "--window" && allocator == "pyramid") continue;
+    return invalid_argument(fmt::format("{}: got it beside --selector {}, which reads {}", flag, selector,
+                                        read.empty() ? "no option" : fmt::format("only {}", fmt::join(read, ", "))));
+  }
+  return ok_status();
+}
+
 void add_decode_slack(OptionTable& table, KvArgs& kv) {
   add_parsed(table,
              {.names = "--decode-slack",
@@ -137,7 +156,7 @@ void add_model_args(OptionTable& table, ModelArgs& model) {
   add_ctx_size(table, model.n_ctx);
 }
 
-void add_selector_args(OptionTable& table, SelectorArgs& selector) {
+void add_selector_args(OptionTable& table, SelectorArgs& selector, const std::string& allocator) {
   table.begin_group("Selection (which rows stay)");
   SelectorOptions& options = selector.options;
   const std::vector<std::string_view> names = names_of(selector_registry());
@@ -175,6 +194,7 @@ void add_selector_args(OptionTable& table, SelectorArgs& selector) {
             .help = "First rows that are always kept (streaming_llm, expected_attention, sinks+NAME)"},
            options.n_sink, {.min = 0, .max = kRowsMax});
   table.add_rule([&selector] { return make_selector(selector.name, selector.options).status(); });
+  table.add_rule([&table, &selector, &allocator] { return check_selector_flags(table, selector.name, allocator); });
 }
 
 void add_allocator_args(OptionTable& table, AllocatorArgs& allocator, SelectorArgs& selector, bool may_be_file) {
@@ -304,7 +324,7 @@ void add_kv_args(OptionTable& table, KvArgs& kv, bool decodes) {
   if (decodes) add_decode_slack(table, kv);
   table.add_rule([&table, &kv] { return check_budget_flags(table, kv); });
   add_allocator_args(table, kv.allocator, kv.selector, true);
-  add_selector_args(table, kv.selector);
+  add_selector_args(table, kv.selector, kv.allocator.name);
   add_kv_type_args(table, kv.type, "f16, or as --budget says");
 }
 

@@ -24,7 +24,8 @@ void add_model_path(OptionTable& table, std::string& path);
 void add_ctx_size(OptionTable& table, int64_t& n_ctx);
 void add_loading_args(OptionTable& table, ModelArgs& model);  // all but --ctx-size
 void add_model_args(OptionTable& table, ModelArgs& model);
-void add_selector_args(OptionTable& table, SelectorArgs& selector);
+// allocator: the name it will have once all is parsed (pyramid reads the window, too); must outlive the table.
+void add_selector_args(OptionTable& table, SelectorArgs& selector, const std::string& allocator);
 void add_allocator_args(OptionTable& table, AllocatorArgs& allocator, SelectorArgs& selector, bool may_be_file);
 void add_kv_type_args(OptionTable& table, KvTypeArgs& type, std::string_view default_text);
 // "f16,q8_0/q4_0": K and V alike or apart, none of them twice.

@@ -16,6 +16,9 @@
 namespace ripplekv {
 namespace {
 
+const std::string kNoAllocator;        // of commands that compress layers alone
+const std::string kTried = "pyramid";  // by tune, among others
+
 Result<std::vector<double>> parse_curves(std::string_view text) {
   RKV_ASSIGN_OR_RETURN(std::vector<double> fractions, parse_fraction_list(text));
   std::sort(fractions.begin(), fractions.end());
@@ -120,7 +123,7 @@ void add_args(OptionTable& table, InspectArgs& args) {
 void add_args(OptionTable& table, ProfileArgs& args) {
   add_model_args(table, args.model);
   add_measuring_args(table, args);
-  add_selector_args(table, args.selector);
+  add_selector_args(table, args.selector, kNoAllocator);
   add_kv_type_args(table, args.type, "f16");
   table.begin_group("Output");
   add_output_file(table, args.output_file, "The profile", "the cache folder, where `run` finds it");
@@ -162,7 +165,7 @@ void add_args(OptionTable& table, ValidateArgs& args) {
             .help = "A profile whose sensitivities are compared, too",
             .default_text = "none"},
            args.profile_file);
-  add_selector_args(table, args.selector);
+  add_selector_args(table, args.selector, kNoAllocator);
   add_kv_type_args(table, args.type, "f16");
   table.begin_group("Output");
   add_path(table,
@@ -209,7 +212,7 @@ void add_args(OptionTable& table, AllocateArgs& args) {
                  [&args] { args.audit = true; });
   add_choice_args(table, args.choice);
   add_allocator_args(table, args.allocator, args.selector, false);
-  add_selector_args(table, args.selector);
+  add_selector_args(table, args.selector, args.allocator.name);
   add_kv_type_args(table, args.type, "f16");
   table.begin_group("Output");
   add_output_file(table, args.output_file, "The budgets file, for `run --budget`", "none is written");
@@ -217,10 +220,15 @@ void add_args(OptionTable& table, AllocateArgs& args) {
            {.min = 1, .max = kTokensMax});
   add_json(table, args.output, "Print JSON in place of the table");
   add_common_args(table, args.output);
-  table.add_rule([&args]() -> Status {
+  table.add_rule([&table, &args]() -> Status {
     const bool has_target = args.target_kl > 0 || args.target_top1 > 0;
     if (args.budget && has_target) {
       return invalid_argument("--kv-budget: got a target as well, which chooses the budget, expected one or the other");
+    }
+    for (const std::string_view flag : {"--calibration", "--limit", "--max-tokens", "--answer-tokens", "--seed"}) {
+      if (!table.given(flag) || has_target || args.audit) continue;
+      return invalid_argument(
+          fmt::format("{}: got it with nothing to measure, expected --target-kl, --target-top1 or --audit too", flag));
     }
     if (!args.budget && !has_target) {
       return invalid_argument("--kv-budget: it is required, or --target-kl or --target-top1 in its place");
@@ -240,7 +248,7 @@ void add_args(OptionTable& table, TuneArgs& args) {
             .help = "The model's profile; allocations by damage are tried if it has curves",
             .default_text = "the one in the cache folder"},
            args.profile_file);
-  add_selector_args(table, args.selector);
+  add_selector_args(table, args.selector, kTried);
   add_kv_type_args(table, args.type, "f16");
   add_choice_args(table, args.choice);
   table.begin_group("Output");

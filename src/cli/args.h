@@ -231,6 +231,7 @@ struct EvalArgs {
   std::vector<double> depths = {0, 0.25, 0.5, 0.75, 1};  // of generated needles
   uint64_t seed = 1;                                     // of generated samples
   int64_t max_tokens = 0;                                // of a prompt; 0: what the context holds
+  std::string question = "aware";                        // of compression: aware | agnostic | both
   std::vector<PolicyArgs> policies;
   std::vector<double> kept = {0.1, 0.2, 0.3};
   bool match_bytes = false;

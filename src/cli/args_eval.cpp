@@ -127,7 +127,7 @@ Result<PolicyArgs> parse_policy(std::string_view text) {
   if (selector.empty()) return invalid_argument(fmt::format("got {}, expected a selector first", quoted(text)));
   OptionTable table;
   add_allocator_args(table, policy.allocator, policy.selector, /*may_be_file=*/false);
-  add_selector_args(table, policy.selector);
+  add_selector_args(table, policy.selector, policy.allocator.name);
   add_kv_type_args(table, policy.type, "");
   std::vector<std::string> args = {"--selector", std::string(selector), "--allocator", std::string(allocator)};
   for (size_t i = 1; i < parts.size(); ++i) {
@@ -214,6 +214,13 @@ void add_args(OptionTable& table, EvalArgs& args) {
                     .value = "rows|bytes",
                     .help = "What a budget is a fraction of: the rows of the full cache, or its bytes in f16"},
                    args.match_bytes, {{"rows", false}, {"bytes", true}});
+  add_name(
+      table,
+      {.names = "--question",
+       .value = "aware|agnostic|both",
+       .help = "Compress the whole prompt, or its document before any question is seen: every question about it is "
+               "then asked of the same compressed cache"},
+      args.question, {"aware", "agnostic", "both"});
   add_path(table,
            {.names = "--profile",
             .value = "FILE",

@@ -19,7 +19,9 @@
 #include "cli/answering.h"
 #include "cli/interrupt.h"
 #include "cli/line_reader.h"
+#include "cli/places.h"
 #include "cli/setup.h"
+#include "cli/standard_output.h"
 #include "engine/conversation.h"
 #include "engine/prompt.h"
 #include "model/vocab.h"
@@ -142,8 +144,8 @@ Status Chat::budget(const std::string& value) {
   }
   if (const Sequence* sequence = conversation_.sequence()) {
     const int64_t full = sequence->cache.n_pos() * sequence->cache.n_layer();
-    line += fmt::format("; {} of {} rows are held after {} tokens", sequence->cache.n_rows(), full,
-                        sequence->cache.n_pos());
+    line += fmt::format("; {} of {} rows are held after {}", sequence->cache.n_rows(), full,
+                        counted(sequence->cache.n_pos(), "token"));
   }
   print_to_stderr(line);
   return ok_status();
@@ -159,16 +161,17 @@ Status Chat::receipt(const std::string&) {
 }
 
 Status Chat::save(const std::string& file) {
+  RKV_RETURN_IF_ERROR(prepare_output(file));
   RKV_RETURN_IF_ERROR(conversation_.save(file));
-  print_to_stderr(fmt::format("saved {} messages and {} tokens to '{}'", conversation_.messages().size(),
-                              conversation_.tokens().size(), file));
+  print_to_stderr(fmt::format("saved {} and {} to '{}'", counted(conversation_.messages().size(), "message"),
+                              counted(conversation_.tokens().size(), "token"), file));
   return ok_status();
 }
 
 Status Chat::load(const std::string& file) {
   RKV_RETURN_IF_ERROR(conversation_.load(file));
-  print_to_stderr(fmt::format("loaded {} messages and {} tokens from '{}'", conversation_.messages().size(),
-                              conversation_.tokens().size(), file));
+  print_to_stderr(fmt::format("loaded {} and {} from '{}'", counted(conversation_.messages().size(), "message"),
+                              counted(conversation_.tokens().size(), "token"), file));
   return budget("");
 }
 
@@ -219,7 +222,7 @@ Status Chat::run(const std::string& first) {
   std::optional<std::string> line = first;
   for (bool is_typed = false; line; is_typed = true) {
     const Status status = take(*line, is_typed);
-    if (output_failed_) return io_error("standard output could not be written");
+    if (output_failed_) return flush_out();
     if (!status.ok()) print_to_stderr(printable(status.message()));
     if (ended_) break;
     line = lines.read("> ");

@@ -13,6 +13,7 @@
 #include "cli/interrupt.h"
 #include "cli/places.h"
 #include "cli/setup.h"
+#include "cli/standard_output.h"
 #include "eval/calibrated.h"
 
 namespace ripplekv {
@@ -126,6 +127,10 @@ Status cmd_allocate(const AllocateArgs& args) {
   RKV_ASSIGN_OR_RETURN(const Subject subject, find_subject(args));
   if (policy.allocator.empty()) policy.allocator = usual_allocator(subject.profile);
   if (subject.profile && !subject.profile->complete()) print_to_stderr("note: " + unfinished_note(*subject.profile));
+  if (subject.profile) {
+    const std::string note = curves_note(*subject.profile, policy);
+    if (!note.empty()) print_to_stderr("note: " + note);
+  }
   std::vector<ResultLine> lines;
   if (measures(args)) {
     const std::vector<double> fractions = has_target(args) ? target_ladder() : std::vector<double>{policy.budget.value};
@@ -133,9 +138,6 @@ Status cmd_allocate(const AllocateArgs& args) {
   }
   if (has_target(args)) {
     const Target target = {args.target_kl, args.target_top1};
-    RKV_ASSIGN_OR_RETURN(const double coarse, smallest_kept(lines, target));
-    // Once more, between it and the largest that failed.
-    RKV_ASSIGN_OR_RETURN(lines, measure(args, subject, policy, ladder_below(coarse)));
     RKV_ASSIGN_OR_RETURN(policy.budget.value, smallest_kept(lines, target));
   }
   RKV_ASSIGN_OR_RETURN(const Budgets budgets,
@@ -173,29 +175,28 @@ Status cmd_allocate(const AllocateArgs& args) {
       json["measured"] = {{"samples", measured->n_sample}, {"kl", measured->kl}, {"top1", measured->top1}};
       if (measured->predicted) json["measured"]["predicted_kl"] = *measured->predicted;
     }
-    fmt::print("{}\n", json_text(json));
+    print("{}\n", json_text(json));
     return ok_status();
   }
   const int64_t top = *std::max_element(rows.begin(), rows.end());
-  fmt::print("{:>5}  {:>8}  {:>7}\n", "layer", "rows", "kept");
+  print("{:>5}  {:>8}  {:>7}\n", "layer", "rows", "kept");
   for (size_t il = 0; il < rows.size(); ++il) {
     const bool slides = !std::binary_search(sharing.begin(), sharing.end(), static_cast<int>(il));
-    fmt::print(
-        "{:>5}  {:>8}  {:>6.1f}%  {}\n", il, rows[il],
-        100.0 * static_cast<double>(rows[il]) / static_cast<double>(args.n_prompt),
-        slides ? "sliding window, outside the budget" : std::string(static_cast<size_t>(40 * rows[il] / top), '#'));
+    print("{:>5}  {:>8}  {:>6.1f}%  {}\n", il, rows[il],
+          100.0 * static_cast<double>(rows[il]) / static_cast<double>(args.n_prompt),
+          slides ? "sliding window, outside the budget" : std::string(static_cast<size_t>(40 * rows[il] / top), '#'));
   }
-  fmt::print("{:>5}  {:>8}  {:>6.1f}%  of a prompt of {} tokens, {} with budget {}\n", "all", total, 100.0 * kept,
-             args.n_prompt, budgets.allocator, budgets.budget.to_string());
+  print("{:>5}  {:>8}  {:>6.1f}%  of a prompt of {} tokens, {} with budget {}\n", "all", total, 100.0 * kept,
+        args.n_prompt, budgets.allocator, budgets.budget.to_string());
   if (measured) {
-    fmt::print("measured on {} samples: mean KL {:.4g}, the likeliest token agrees in {:.1f}%\n", measured->n_sample,
-               measured->kl, 100 * measured->top1);
+    print("measured on {}: mean KL {:.4g}, the likeliest token agrees in {:.1f}%\n",
+          counted(measured->n_sample, "sample"), measured->kl, 100 * measured->top1);
     if (measured->predicted) {
-      fmt::print("the layers' damages add up to {:.4g}: {:+.4g} is what they do to each other\n", *measured->predicted,
-                 measured->kl - *measured->predicted);
+      print("the layers' damages add up to {:.4g}: {:+.4g} is what they do to each other\n", *measured->predicted,
+            measured->kl - *measured->predicted);
     }
   }
-  if (!args.output_file.empty()) fmt::print("written to {}\n", args.output_file);
+  if (!args.output_file.empty()) print("written to {}\n", args.output_file);
   return ok_status();
 }
 

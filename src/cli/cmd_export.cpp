@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/places.h"
 #include "cli/setup.h"
+#include "cli/standard_output.h"
 
 namespace ripplekv {
 namespace {
@@ -73,7 +74,7 @@ Status cmd_export(const ExportArgs& args) {
                            : args.to == "csv"   ? as_csv(budgets, rows, args.n_prompt)
                                                 : as_json(budgets, rows, args.n_prompt);
   if (args.output_file.empty()) {
-    fmt::print("{}", text);
+    print("{}", text);
     return ok_status();
   }
   RKV_RETURN_IF_ERROR(prepare_output(args.output_file));

@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/places.h"
 #include "cli/setup.h"
+#include "cli/standard_output.h"
 #include "model/architecture.h"
 #include "model/vocab.h"
 
@@ -45,28 +46,28 @@ Status cmd_inspect(const InspectArgs& args) {
                                          {"kv_bytes_per_token_f16", per_token},
                                          {"has_chat_template", !model->vocab().chat_template().empty()},
                                          {"has_profile", profile.has_value()}};
-    fmt::print("{}\n", json_text(json));
+    print("{}\n", json_text(json));
     return ok_status();
   }
-  fmt::print("file          {}\n", path);
-  fmt::print("name          {}\n", model->id().name);
-  fmt::print("architecture  {} ({})\n", c.architecture, model->architecture().summary);
-  fmt::print("fingerprint   {}\n", model->id().fingerprint);
-  fmt::print("weights       {}: {}\n", human_bytes(model->weights_bytes()), model->quantisation());
-  fmt::print("layers        {}, {} wide, feed-forward {}\n", c.n_layer, c.n_embd, c.n_ff);
-  fmt::print("heads         {} query heads, {} KV heads of {} values\n", c.n_head, c.n_head_kv, c.head_dim);
-  fmt::print("vocabulary    {} tokens{}\n", c.n_vocab, model->vocab().chat_template().empty() ? "" : ", chat template");
-  fmt::print("context       {} tokens as trained, RoPE base {:g}\n", c.n_ctx_train, c.rope.freq_base);
+  print("file          {}\n", path);
+  print("name          {}\n", model->id().name);
+  print("architecture  {} ({})\n", c.architecture, model->architecture().summary);
+  print("fingerprint   {}\n", model->id().fingerprint);
+  print("weights       {}: {}\n", human_bytes(model->weights_bytes()), model->quantisation());
+  print("layers        {}, {} wide, feed-forward {}\n", c.n_layer, c.n_embd, c.n_ff);
+  print("heads         {} query heads, {} KV heads of {} values\n", c.n_head, c.n_head_kv, c.head_dim);
+  print("vocabulary    {} tokens{}\n", c.n_vocab, model->vocab().chat_template().empty() ? "" : ", chat template");
+  print("context       {} tokens as trained, RoPE base {:g}\n", c.n_ctx_train, c.rope.freq_base);
   if (n_sliding > 0) {
-    fmt::print("windows       {} layers see their last {} tokens and keep no more: {} in f16, outside every budget\n",
-               n_sliding, model->id().sliding_window, human_bytes(sliding));
+    print("windows       {} with no more than the last {} tokens: {} in f16, outside every budget\n",
+          counted(n_sliding, "layer"), model->id().sliding_window, human_bytes(sliding));
   }
-  fmt::print("KV cache      {} per token in f16; {} at {} tokens\n", human_bytes(per_token),
-             human_bytes(per_token * c.n_ctx + sliding), c.n_ctx);
-  fmt::print("profile       {}\n", profile
-                                       ? fmt::format("{} of {} samples, {}", profile->samples.size(),
-                                                     profile->n_sample_planned, profile_path(model->id().fingerprint))
-                                       : "none yet: ripplekv profile");
+  print("KV cache      {} per token in f16; {} at {} tokens\n", human_bytes(per_token),
+        human_bytes(per_token * c.n_ctx + sliding), c.n_ctx);
+  print("profile       {}\n",
+        profile ? fmt::format("{} of {}, {}", profile->samples.size(), counted(profile->n_sample_planned, "sample"),
+                              profile_path(model->id().fingerprint))
+                : "none yet: ripplekv profile");
   return ok_status();
 }
 

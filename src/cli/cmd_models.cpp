@@ -6,9 +6,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/places.h"
 #include "cli/setup.h"
+#include "cli/standard_output.h"
 #include "model/gguf_file.h"
 #include "ripplekv/profile.h"
 
@@ -44,25 +46,25 @@ Status cmd_models(const ModelsArgs& args) {
     profiles.push_back(std::move(entry));
   }
   if (args.output.json) {
-    fmt::print("{}\n", json_text({{"models", models}, {"profiles", profiles}}));
+    print("{}\n", json_text({{"models", models}, {"profiles", profiles}}));
     return ok_status();
   }
-  fmt::print("cache folder  {}\n", cache_dir());
+  print("cache folder  {}\n", cache_dir());
   for (const auto& model : models) {
-    fmt::print("model         {}\n              {}\n", model["path"].get<std::string>(),
-               model.contains("error")
-                   ? model["error"].get<std::string>()
-                   : model["architecture"].get<std::string>() + ", " + model["fingerprint"].get<std::string>());
+    print("model         {}\n              {}\n", model["path"].get<std::string>(),
+          model.contains("error")
+              ? model["error"].get<std::string>()
+              : model["architecture"].get<std::string>() + ", " + model["fingerprint"].get<std::string>());
   }
   for (const auto& profile : profiles) {
-    fmt::print("profile       {}\n              {}\n", profile["path"].get<std::string>(),
-               profile.contains("error") ? profile["error"].get<std::string>()
-                                         : fmt::format("of {}, {} samples{}", profile["model"].get<std::string>(),
-                                                       profile["samples"].get<size_t>(),
-                                                       profile["complete"].get<bool>() ? "" : ", unfinished"));
+    print("profile       {}\n              {}\n", profile["path"].get<std::string>(),
+          profile.contains("error") ? profile["error"].get<std::string>()
+                                    : fmt::format("of {}, {}{}", profile["model"].get<std::string>(),
+                                                  counted(profile["samples"].get<size_t>(), "sample"),
+                                                  profile["complete"].get<bool>() ? "" : ", unfinished"));
   }
-  if (models.empty()) fmt::print("no models: scripts/fetch_model.sh fetches the default one\n");
-  if (profiles.empty()) fmt::print("no profiles: ripplekv profile makes one\n");
+  if (models.empty()) print("no models: scripts/fetch_model.sh fetches the default one\n");
+  if (profiles.empty()) print("no profiles: ripplekv profile makes one\n");
   return ok_status();
 }
 

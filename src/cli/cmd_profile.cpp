@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/setup.h"
+#include "cli/standard_output.h"
 #include "profiling/profiler.h"
 
 namespace ripplekv {
@@ -28,13 +29,13 @@ void print_table(const Profile& profile) {
         profile.settings.curve_formats.empty() ? "" : fmt::format(" {}/{}", to_string(format.k), to_string(format.v));
     for (double f : fractions) head += fmt::format("  {:>10}", fmt::format("{:g}%{}", f * 100, types));
   }
-  fmt::print("{}\n", head);
+  print("{}\n", head);
   for (size_t il = 0; il < sensitivity.size(); ++il) {
     std::string line =
         fmt::format("{:>5}  {:>11.3e}  {:>9.1e}", il, sensitivity[il].mean, sensitivity[il].standard_error);
     for (const auto& curve : damage) line += fmt::format("  {:>10.3e}", curve[il].mean);
     const auto width = top > 0 ? static_cast<size_t>(30 * sensitivity[il].mean / top + 0.5) : 0;
-    fmt::print("{}  {}\n", line, std::string(width, '#'));
+    print("{}  {}\n", line, std::string(width, '#'));
   }
 }
 
@@ -44,6 +45,7 @@ Status cmd_profile(const ProfileArgs& args) {
   RKV_ASSIGN_OR_RETURN(const Profiled profiled,
                        profile_with_progress(args.model, args.settings, args.calibration, args.n_sample,
                                              args.output_file, args.fresh, args.fit_curves));
+  if (!profiled.first_rank) return ok_status();
   const Profile& profile = profiled.profile;
   if (args.output.json) {
     nlohmann::ordered_json json = {{"path", profiled.path},
@@ -55,21 +57,20 @@ Status cmd_profile(const ProfileArgs& args) {
     for (const auto& layer : sensitivity_of(profile)) {
       json["sensitivity"].push_back({{"mean", layer.mean}, {"standard_error", layer.standard_error}});
     }
-    fmt::print("{}\n", json_text(json));
+    print("{}\n", json_text(json));
     return ok_status();
   }
   print_table(profile);
   const double reliability = reliability_of(profile);
-  if (profile.samples.size() > 1)
-    fmt::print("reliability {:.2f} (halves of the samples, Spearman-Brown)\n", reliability);
+  if (profile.samples.size() > 1) print("reliability {:.2f} (halves of the samples, Spearman-Brown)\n", reliability);
   if (reliability < kReliabilityMin) {
     print_to_stderr(fmt::format("warning: {}: plans will stay close to uniform; --limit raises the number of samples",
                                 profile.samples.size() > 1
                                     ? fmt::format("sensitivities repeat with a reliability of {:.2f} only", reliability)
                                     : std::string("one sample says nothing about its noise")));
   }
-  fmt::print("{} samples in {}, {} layer-tokens; written to {}\n", profile.samples.size(),
-             human_duration(profile.seconds), profile.n_forward_tokens, profiled.path);
+  print("{} in {}, {} layer-tokens; written to {}\n", counted(profile.samples.size(), "sample"),
+        human_duration(profile.seconds), profile.n_forward_tokens, profiled.path);
   return ok_status();
 }
 

@@ -14,6 +14,7 @@
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/setup.h"
+#include "cli/standard_output.h"
 #include "engine/generate.h"
 #include "engine/prompt.h"
 #include "model/vocab.h"
@@ -109,7 +110,7 @@ Status cmd_run(const RunArgs& args) {
   };
   const Result<Generated> generated = generate(*engine, sequence, prompt, options, stream);
   if (!args.output.json) output.end();
-  if (output.failed()) return io_error("standard output could not be written");
+  RKV_RETURN_IF_ERROR(flush_out());
   if (!generated.ok()) return generated.status();
 
   const KvFigures kv = kv_figures(sequence);
@@ -136,7 +137,7 @@ Status cmd_run(const RunArgs& args) {
                                          {"decode_seconds", generated->seconds},
                                          {"decode_tokens_per_second", decode_speed},
                                          {"receipt", receipt_json(sequence.receipt)}};
-    fmt::print("{}\n", json_text(json));
+    print("{}\n", json_text(json));
   }
   if (args.output.receipt) print_receipt(sequence.receipt);
   print_to_stderr(closing_line(n_prompt, prefill_seconds, *generated, kv));

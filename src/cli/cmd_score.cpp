@@ -12,6 +12,8 @@
 #include "base/atomic_file.h"
 #include "base/json_file.h"
 #include "cli/commands.h"
+#include "cli/places.h"
+#include "cli/standard_output.h"
 #include "eval/metrics.h"
 
 namespace ripplekv {
@@ -42,7 +44,7 @@ Result<double> score_pair(const JsonObject& pair) {
 }  // namespace
 
 Status cmd_score(const ScoreArgs& args) {
-  if (!args.output_file.empty()) RKV_RETURN_IF_ERROR(check_can_write(args.output_file));
+  if (!args.output_file.empty()) RKV_RETURN_IF_ERROR(prepare_output(args.output_file));
   RKV_ASSIGN_OR_RETURN(const std::string text, read_file(args.input_file, kJsonSizeMax));
   RKV_ASSIGN_OR_RETURN(const nlohmann::json pairs, parse_json(text, args.input_file));
   if (!pairs.is_array() || pairs.empty()) {
@@ -69,10 +71,10 @@ Status cmd_score(const ScoreArgs& args) {
     scored[i]["score"] = score;
   }
   if (!args.output_file.empty()) RKV_RETURN_IF_ERROR(write_file_atomically(args.output_file, scored.dump(1) + "\n"));
-  fmt::print("{:<20}{:>8}{:>10}{:>12}{:>22}\n", "metric", "pairs", "mean", "compared", "largest difference");
+  print("{:<20}{:>8}{:>10}{:>12}{:>22}\n", "metric", "pairs", "mean", "compared", "largest difference");
   for (const auto& [metric, sum] : sums) {
-    fmt::print("{:<20}{:>8}{:>10.4f}{:>12}{:>22}\n", metric, sum.n_pair, sum.score / static_cast<double>(sum.n_pair),
-               sum.n_compared, sum.n_compared > 0 ? fmt::format("{:.2g}", sum.difference_max) : "-");
+    print("{:<20}{:>8}{:>10.4f}{:>12}{:>22}\n", metric, sum.n_pair, sum.score / static_cast<double>(sum.n_pair),
+          sum.n_compared, sum.n_compared > 0 ? fmt::format("{:.2g}", sum.difference_max) : "-");
   }
   return ok_status();
 }

@@ -15,6 +15,7 @@
 #include "cli/places.h"
 #include "cli/prompt_file.h"
 #include "cli/setup.h"
+#include "cli/standard_output.h"
 #include "engine/trace.h"
 #include "engine/trace_html.h"
 #include "model/vocab.h"
@@ -65,7 +66,7 @@ Status cmd_trace(const TraceArgs& args) {
   json["kept"] = trace.kept;
   const std::string text = json_text(json, /*indent=*/-1) + "\n";
   if (args.output_file.empty()) {
-    std::fwrite(text.data(), 1, text.size(), stdout);
+    write_out(text);
   } else {
     RKV_RETURN_IF_ERROR(write_file_atomically(args.output_file, text));
   }

@@ -8,10 +8,12 @@
 #include <nlohmann/json.hpp>
 
 #include "base/progress.h"
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/places.h"
 #include "cli/setup.h"
+#include "cli/standard_output.h"
 #include "eval/calibrated.h"
 #include "eval/summary.h"
 
@@ -48,6 +50,10 @@ Status cmd_tune(const TuneArgs& args) {
   options.kept = {kept};
   options.n_answer = args.choice.n_answer;
   options.full_format = prefill_format(base.kv_format);
+  for (const EvalPolicy& policy : options.policies) {
+    const std::string note = curves_note(*profile, policy.policy);
+    if (!note.empty()) print_to_stderr("note: " + note);
+  }
   Progress progress("tuning", static_cast<int64_t>(samples.size()) * 1000);
   RKV_ASSIGN_OR_RETURN(const auto lines,
                        measure_on(*engine, samples, options, [&](int64_t done, int64_t) { progress.update(done); }));
@@ -69,12 +75,12 @@ Status cmd_tune(const TuneArgs& args) {
     nlohmann::ordered_json json = summary_json(summary);
     json["best"] = best->policy;
     json["output"] = args.output_file;
-    fmt::print("{}\n", json_text(json));
+    print("{}\n", json_text(json));
     return ok_status();
   }
-  fmt::print("{}best on these {} samples: {}, mean KL {:.4f}\n", summary_table(summary), samples.size(), best->policy,
-             best->kl.value);
-  if (!args.output_file.empty()) fmt::print("written to {}\n", args.output_file);
+  print("{}best on these {}: {}, mean KL {:.4f}\n", summary_table(summary), counted(samples.size(), "sample"),
+        best->policy, best->kl.value);
+  if (!args.output_file.empty()) print("written to {}\n", args.output_file);
   return ok_status();
 }
 

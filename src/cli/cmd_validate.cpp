@@ -12,16 +12,17 @@
 #include "cli/commands.h"
 #include "cli/places.h"
 #include "cli/setup.h"
+#include "cli/standard_output.h"
 #include "engine/validation.h"
 
 namespace ripplekv {
 namespace {
 
 void print_table(const std::vector<Correlation>& correlations) {
-  fmt::print("| signal | kept | Spearman's rho with damage [95%] |\n| --- | --- | --- |\n");
+  print("| signal | kept | Spearman's rho with damage [95%] |\n| --- | --- | --- |\n");
   for (const Correlation& of : correlations) {
-    fmt::print("| {} | {:g}% | {:.2f} [{:.2f}, {:.2f}] |\n", of.signal, of.kept * 100, of.rho.value, of.rho.low,
-               of.rho.high);
+    print("| {} | {:g}% | {:.2f} [{:.2f}, {:.2f}] |\n", of.signal, of.kept * 100, of.rho.value, of.rho.low,
+          of.rho.high);
   }
 }
 
@@ -47,17 +48,22 @@ Status cmd_validate(const ValidateArgs& args) {
   RKV_RETURN_IF_ERROR(prepare_output(args.output_file));
   std::vector<Profile> measured;
   std::vector<std::string> parts;
+  bool first_rank = true;
   for (const Perturbation& perturbation : perturbations()) {
     ProfileSettings settings = args.settings;
     settings.rows = perturbation.rows;
     settings.direction = perturbation.direction;
     if (!measured.empty()) settings.curve_fractions.clear();
     parts.push_back(fmt::format("{}.{}.part", args.output_file, measured.size()));
-    print_to_stderr(fmt::format("{} of {}: {}", parts.size(), perturbations().size(), perturbation.name));
-    RKV_ASSIGN_OR_RETURN(Profiled profiled, profile_with_progress(args.model, settings, args.data, args.n_sample,
-                                                                  parts.back(), args.fresh, /*fit_curves=*/false));
+    const std::string announcement =
+        fmt::format("{} of {}: {}", parts.size(), perturbations().size(), perturbation.name);
+    RKV_ASSIGN_OR_RETURN(Profiled profiled,
+                         profile_with_progress(args.model, settings, args.data, args.n_sample, parts.back(), args.fresh,
+                                               /*fit_curves=*/false, announcement));
+    first_rank = profiled.first_rank;
     measured.push_back(std::move(profiled.profile));
   }
+  if (!first_rank) return ok_status();
   std::optional<Profile> given;
   if (!args.profile_file.empty()) {
     RKV_ASSIGN_OR_RETURN(given, find_profile(args.profile_file, measured[0].model));

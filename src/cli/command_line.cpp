@@ -23,8 +23,9 @@ std::string overview(std::span<const Command> commands, std::string_view version
   for (const Command& command : commands) out += fmt::format("  {:<10}{}\n", command.name, command.summary);
   out += fmt::format("  {:<10}{}\n\nexamples:\n", "help", "Show this text, or with a COMMAND its options");
   for (const Command& command : commands) out += fmt::format("  {} {} {}\n", kProgram, command.name, command.example);
-  out += fmt::format(
-      "\n`{0} help --markdown` prints every command's options as Markdown, `{0} --version` the version.\n", kProgram);
+  out += "\nFolders of files that are to be written are made where they are missing.\n";
+  out += fmt::format("`{0} help --markdown` prints every command's options as Markdown, `{0} --version` the version.\n",
+                     kProgram);
   return out;
 }
 
@@ -35,7 +36,9 @@ std::string help_of(const Command& command) {
 
 std::string markdown_of(std::span<const Command> commands) {
   std::string out =
-      "# Commands and their flags\n\nWritten by `ripplekv help --markdown`: change the program, not this file.\n";
+      "# Commands and their flags\n\nWritten by `ripplekv help --markdown`: change the program, not this file. Folders "
+      "of "
+      "files that\nare to be written are made where they are missing.\n";
   for (const Command& command : commands) {
     out += fmt::format("\n## `{0} {1}`\n\n{2}.\n\n```sh\n{0} {1} {3}\n```\n{4}", kProgram, command.name,
                        command.summary, command.example, command.make()->options().markdown());

@@ -5,14 +5,12 @@
 // 0 done, 1 failed while running, 2 the command line was refused before any work, 130 interrupted by a signal.
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <new>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "base/utf8.h"
@@ -20,6 +18,8 @@
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/logging.h"
+#include "cli/mpi.h"
+#include "cli/standard_output.h"
 
 namespace ripplekv {
 namespace {
@@ -37,11 +37,8 @@ int fail(std::string_view message, int exit_code) {
 
 // A result that could not be written is a failure, however well it was computed.
 int finish(std::string_view name) {
-  errno = 0;
-  const bool failed_before = std::ferror(stdout) != 0;
-  if (std::fflush(stdout) == 0 && !failed_before) return 0;
-  const std::string reason = errno != 0 ? std::generic_category().message(errno) : "an earlier write failed";
-  return fail(fmt::format("{}: standard output could not be written: {}", name, reason), kExitFailure);
+  const Status status = flush_out();
+  return status.ok() ? 0 : fail(status.with_context(name).message(), kExitFailure);
 }
 
 // Where an exception finds nobody to catch it. Some destructors of the JSON library need memory.
@@ -61,17 +58,21 @@ int run_program(const std::vector<std::string>& args) {
   Result<CommandLine> line = parse_command_line(kCommands, args, RIPPLEKV_VERSION);
   if (!line.ok()) return fail(line.status().message(), kExitUsage);
   if (!line->invocation) {
-    std::fwrite(line->text.data(), 1, line->text.size(), stdout);
+    write_out(line->text);
     return finish(line->name);
   }
   install_logging(line->invocation->verbosity());
   const Status status = line->invocation->run();
   if (!status.ok()) {
-    std::fflush(stdout);  // so that what was said before the failure stands before it on a terminal
+    (void)flush_out().ok();  // so that what was said before the failure stands before it on a terminal
     const int exit_code = status.code() == StatusCode::kCancelled ? kExitInterrupted : kExitFailure;
-    return fail(status.with_context(line->name).message(), exit_code);
+    fail(status.with_context(line->name).message(), exit_code);
+    leave_ranks(exit_code);
+    return exit_code;
   }
-  return finish(line->name);
+  const int exit_code = finish(line->name);
+  leave_ranks(exit_code);
+  return exit_code;
 }
 
 }  // namespace
@@ -80,6 +81,7 @@ int run_program(const std::vector<std::string>& args) {
 int main(int argc, char** argv) {
   // A closed pipe is a write that fails, not a death that leaves temporary files behind.
   std::signal(SIGPIPE, SIG_IGN);
+  ripplekv::hold_closed_streams();
   std::set_terminate(ripplekv::end_at_once);
   ripplekv::report_bus_errors();
   try {

@@ -19,8 +19,8 @@ std::string profile_path(const std::string& fingerprint);  // may not be there
 std::vector<std::string> models_in_cache();                // paths, sorted
 std::vector<std::string> profiles_in_cache();              // paths, sorted
 
-// Before the work for it begins: makes the folder of a file that will be written, and checks that it can be. Errors: a
-// folder, device or pipe stands there, no permission.
+// Before the work for it begins, for every file a user names: makes its folder where it is missing, and checks that the
+// file can be written. Errors: a folder, device or pipe stands there, no permission.
 Status prepare_output(const std::string& path);
 
 }  // namespace ripplekv

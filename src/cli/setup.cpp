@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -16,6 +17,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "cli/interrupt.h"
+#include "cli/mpi.h"
 #include "cli/places.h"
 #include "engine/machine.h"
 #include "engine/profile_run.h"
@@ -111,8 +113,26 @@ Result<Policy> make_policy(const KvBudget& budget, const AllocatorArgs& allocato
 }
 
 std::string unfinished_note(const Profile& profile) {
-  return fmt::format("the profile is unfinished ({} of {} samples); 'ripplekv profile' goes on with it",
-                     profile.samples.size(), profile.n_sample_planned);
+  return fmt::format("the profile is unfinished ({} of {}); 'ripplekv profile' goes on with it", profile.samples.size(),
+                     counted(profile.n_sample_planned, "sample"));
+}
+
+std::string curves_note(const Profile& profile, const Policy& policy) {
+  if (policy.allocator != "curves") return "";
+  const ProfileSettings& measured = profile.settings;
+  const std::vector<KvFormat> formats = measured.formats_of_curves();
+  std::string with;
+  if (measured.selector != policy.selector) {
+    with = fmt::format("selector {}, not {}", measured.selector, policy.selector);
+  } else if (measured.selector_options != policy.selector_options) {
+    with = fmt::format("other options of {}", measured.selector);
+  }
+  if (std::find(formats.begin(), formats.end(), policy.kv_format) == formats.end()) {
+    with += fmt::format("{}{}/{} rows, not {}/{}", with.empty() ? "" : " and ", to_string(formats[0].k),
+                        to_string(formats[0].v), to_string(policy.kv_format.k), to_string(policy.kv_format.v));
+  }
+  if (with.empty()) return "";
+  return fmt::format("the profile's curves were measured with {}; 'ripplekv profile' measures others", with);
 }
 
 std::string usual_allocator(const std::optional<Profile>& profile) {
@@ -144,9 +164,7 @@ Result<std::optional<Budgets>> resolve_budgets(const KvArgs& args, const Model& 
           "one";
     }
   }
-  if (profile && !profile->complete()) {
-    note = unfinished_note(*profile);
-  }
+  if (profile) note = profile->complete() ? curves_note(*profile, policy) : unfinished_note(*profile);
   RKV_ASSIGN_OR_RETURN(budgets, make_budgets(model.id(), policy, profile ? &*profile : nullptr,
                                              {.layer = model.config().layer_shape()}));
   return budgets;
@@ -180,12 +198,14 @@ Result<std::vector<ProfilerSample>> calibration_samples(const Model& model, cons
 }
 
 Result<Profiled> profile_with_progress(ModelArgs model_args, ProfileSettings settings, const std::string& calibration,
-                                       int n_sample, const std::string& path, bool fresh, bool fit_curves) {
+                                       int n_sample, const std::string& path, bool fresh, bool fit_curves,
+                                       const std::string& announcement) {
   RKV_ASSIGN_OR_RETURN(const std::string model_path, model_path_or_default(model_args.path));
   RKV_ASSIGN_OR_RETURN(const auto file, GgufFile::open(model_path));
   Profiled result;
   result.path = path.empty() ? profile_path(file->fingerprint()) : path;
   RKV_RETURN_IF_ERROR(prepare_output(result.path));
+  RKV_ASSIGN_OR_RETURN(const Ranks ranks, join_ranks());
   RKV_ASSIGN_OR_RETURN(const auto model_loaded, load_model(model_args));
   RKV_ASSIGN_OR_RETURN(const auto engine, make_engine(model_loaded, model_args));
   engine->set_cancel(interrupt_flag());
@@ -212,9 +232,11 @@ Result<Profiled> profile_with_progress(ModelArgs model_args, ProfileSettings set
   ProfileRunOptions options;
   options.path = result.path;
   options.fresh = fresh;
+  options.ranks = ranks;
   options.on_progress = [&](double done, double total) {
     const auto units = static_cast<int64_t>(done * kUnits);
     if (!progress) {
+      if (!announcement.empty()) print_to_stderr(announcement);
       progress.emplace("profiling", static_cast<int64_t>(total * kUnits),
                        static_cast<int64_t>(std::floor(done)) * static_cast<int64_t>(kUnits));
     }
@@ -229,6 +251,7 @@ Result<Profiled> profile_with_progress(ModelArgs model_args, ProfileSettings set
     return cancelled(fmt::format("interrupted; what is measured is in '{}', the same command goes on", result.path));
   }
   RKV_ASSIGN_OR_RETURN(result.profile, std::move(profile));
+  result.first_rank = ranks.first();
   return result;
 }
 

@@ -35,6 +35,10 @@ Result<Policy> make_policy(const KvBudget& budget, const AllocatorArgs& allocato
 // What a user should know of a profile with fewer samples than planned.
 std::string unfinished_note(const Profile& profile);
 
+// A note on damage curves that were measured with another selector, other options of it or another kv format than the
+// policy has; empty if they fit, or the policy does not go by them.
+std::string curves_note(const Profile& profile, const Policy& policy);
+
 // The allocator where none was named: what the profile has measured best. "ripple" without one: it names what is
 // missing.
 std::string usual_allocator(const std::optional<Profile>& profile);
@@ -52,14 +56,17 @@ Result<std::vector<ProfilerSample>> calibration_samples(const Model& model, cons
 
 struct Profiled {
   Profile profile;
-  std::string path;  // of the artefact
+  std::string path;        // of the artefact
+  bool first_rank = true;  // else another process says what there is to say
 };
 
-// Loads the model and profiles it with a progress line. path: of the artefact; empty: the cache folder's, under the
-// model's fingerprint. calibration: as above. fit_curves: kept fractions that leave some sample too few rows for the
-// selector are not measured, in place of an error.
+// Loads the model and profiles it with a progress line, as one of several ranks where there are. path: of the artefact;
+// empty: the cache folder's, under the model's fingerprint. calibration: as above. fit_curves: kept fractions that
+// leave some sample too few rows for the selector are not measured, in place of an error. announcement: said on stderr
+// once nothing refuses to begin.
 Result<Profiled> profile_with_progress(ModelArgs model_args, ProfileSettings settings, const std::string& calibration,
-                                       int n_sample, const std::string& path, bool fresh, bool fit_curves);
+                                       int n_sample, const std::string& path, bool fresh, bool fit_curves,
+                                       const std::string& announcement = "");
 
 void print_to_stderr(const std::string& line);
 

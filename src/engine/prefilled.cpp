@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "base/text.h"
 #include "engine/machine.h"
@@ -27,9 +28,11 @@ Result<PrefilledPrompt> PrefilledPrompt::create(Engine& engine, std::span<const 
   prompt.scores_.resize(selectors.size());
   std::vector<std::unique_ptr<Selector>> made;
   int64_t n_query = 0;
+  std::map<int64_t, unsigned> needs_by_query;
   for (const SelectorSpec& spec : selectors) {
     RKV_ASSIGN_OR_RETURN(auto selector, make_selector(spec.name, spec.options));
     n_query = std::max(n_query, selector->n_query(n_prompt));
+    needs_by_query[selector->n_query(n_prompt)] |= selector->needs();
     made.push_back(std::move(selector));
   }
   RKV_CHECK(full_plan.keeps_all() && full_plan.format == prefill_formats(full_plan.format));
@@ -53,13 +56,15 @@ Result<PrefilledPrompt> PrefilledPrompt::create(Engine& engine, std::span<const 
   request.on_progress = on_progress;
   request.on_layer = [&](int il, LayerCache& layer, const ViewLayer& view) -> Status {
     const int64_t window = config.window_of(il);
-    for (size_t s = 0; s < made.size(); ++s) {
-      std::vector<float> scores;
-      if (window == 0) {
-        RKV_ASSIGN_OR_RETURN(const LayerView seen, view(made[s]->needs(), made[s]->n_query(n_prompt)));
-        scores = made[s]->score(seen.taps);
+    for (auto& of_selector : prompt.scores_) of_selector.emplace_back();
+    if (window == 0) {
+      // Selectors that observe the same queries see one view: attention is the dear part of it.
+      for (const auto& [n, needs] : needs_by_query) {
+        RKV_ASSIGN_OR_RETURN(const LayerView seen, view(needs, n));
+        for (size_t s = 0; s < made.size(); ++s) {
+          if (made[s]->n_query(n_prompt) == n) prompt.scores_[s].back() = made[s]->score(seen.taps);
+        }
       }
-      prompt.scores_[s].push_back(std::move(scores));
     }
     return window > 0 && window < layer.n_rows() ? layer.compact(layer.last_rows(window)) : ok_status();
   };

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <set>
@@ -14,6 +15,28 @@
 
 namespace ripplekv {
 namespace {
+
+size_t place_of(const std::string& id, const std::vector<ProfilerSample>& samples) {
+  const auto found = std::find_if(samples.begin(), samples.end(), [&](const ProfilerSample& s) { return s.id == id; });
+  return static_cast<size_t>(found - samples.begin());
+}
+
+bool holds(const Profile& profile, const std::string& id) {
+  return std::any_of(profile.samples.begin(), profile.samples.end(),
+                     [&](const ProfileSample& sample) { return sample.id == id; });
+}
+
+// What was measured elsewhere, in the order of the samples. A sample that both hold counts once.
+void join(const Profile& from, const std::vector<ProfilerSample>& samples, Profile& into) {
+  for (const ProfileSample& sample : from.samples) {
+    if (!holds(into, sample.id)) into.samples.push_back(sample);
+  }
+  std::sort(into.samples.begin(), into.samples.end(), [&](const ProfileSample& a, const ProfileSample& b) {
+    return place_of(a.id, samples) < place_of(b.id, samples);
+  });
+  into.seconds += from.seconds;
+  into.n_forward_tokens += from.n_forward_tokens;
+}
 
 Result<Profile> resume(const std::string& path, const Profile& planned, const std::vector<ProfilerSample>& samples) {
   RKV_ASSIGN_OR_RETURN(Profile found, read_profile(path));
@@ -27,11 +50,10 @@ Result<Profile> resume(const std::string& path, const Profile& planned, const st
   if (found.samples.size() > samples.size()) {
     return other(fmt::format("samples: got {}, expected at most {}", found.samples.size(), samples.size()));
   }
-  for (size_t i = 0; i < found.samples.size(); ++i) {
-    const ProfileSample& sample = found.samples[i];
-    if (sample.id != samples[i].id) {
-      return other(fmt::format("samples: got {} as number {}, expected {}", ripplekv::quoted(sample.id), i + 1,
-                               ripplekv::quoted(samples[i].id)));
+  for (const ProfileSample& sample : found.samples) {
+    const size_t i = place_of(sample.id, samples);
+    if (i == samples.size()) {
+      return other(fmt::format("samples: got {}, expected those of today's calibration", ripplekv::quoted(sample.id)));
     }
     if (sample.content_hash != content_hash(samples[i])) {
       return other(fmt::format("samples: got other tokens in {}, expected those of today's calibration",
@@ -40,6 +62,23 @@ Result<Profile> resume(const std::string& path, const Profile& planned, const st
   }
   found.n_sample_planned = planned.n_sample_planned;
   return found;
+}
+
+// What the artefact and the parts beside it hold; with parts that becomes the artefact, and they are removed.
+Result<Profile> joined(const std::string& path, const Profile& planned, const std::vector<ProfilerSample>& samples) {
+  Profile whole = planned;
+  std::error_code ignored;
+  if (std::filesystem::exists(path, ignored)) {
+    RKV_ASSIGN_OR_RETURN(whole, resume(path, planned, samples));
+  }
+  const std::vector<std::string> parts = parts_of(path);
+  for (const std::string& part : parts) {
+    RKV_ASSIGN_OR_RETURN(const Profile of_rank, resume(part, planned, samples));
+    join(of_rank, samples, whole);
+  }
+  if (!parts.empty()) RKV_RETURN_IF_ERROR(write_profile(whole, path));
+  RKV_RETURN_IF_ERROR(remove_parts(parts));
+  return whole;
 }
 
 }  // namespace
@@ -58,26 +97,51 @@ Result<Profile> run_profile(Engine& engine, const ProfileSettings& settings, con
   profile.settings = settings;
   profile.n_sample_planned = static_cast<int>(samples.size());
   RKV_RETURN_IF_ERROR(check_write_profile(profile, options.path));
+  const Ranks& ranks = options.ranks;
+  const Profile planned = profile;
   std::error_code ignored;
-  if (!options.fresh && std::filesystem::exists(options.path, ignored)) {
-    RKV_ASSIGN_OR_RETURN(profile, resume(options.path, profile, samples));
+  if (ranks.first() && options.fresh) {
+    RKV_RETURN_IF_ERROR(remove_parts(parts_of(options.path)));
+    if (ranks.count > 1) std::filesystem::remove(options.path, ignored);
+  }
+  if (ranks.first() && !options.fresh) {
+    RKV_ASSIGN_OR_RETURN(profile, joined(options.path, planned, samples));
+  }
+  ranks.wait_for_all();
+  if (!ranks.first() && std::filesystem::exists(options.path, ignored)) {
+    RKV_ASSIGN_OR_RETURN(profile, resume(options.path, planned, samples));
+  }
+  // Alone, what is measured joins what was there; else it is a part of its own.
+  const bool alone = ranks.count == 1;
+  const std::string path = alone ? options.path : part_path(options.path, ranks.rank);
+  Profile mine = alone ? profile : planned;
+  std::vector<const ProfilerSample*> missing;
+  for (const ProfilerSample& sample : samples) {
+    if (!holds(profile, sample.id)) missing.push_back(&sample);
   }
   const auto total = static_cast<double>(samples.size());
-  for (size_t i = profile.samples.size(); i < samples.size(); ++i) {
+  for (size_t i = 0; i < missing.size(); ++i) {
+    if (!ranks.takes(i)) continue;
     const auto begin = std::chrono::steady_clock::now();
     const auto on_progress = [&](int64_t done, int64_t of) {
-      if (options.on_progress) {
-        options.on_progress(static_cast<double>(i) + static_cast<double>(done) / static_cast<double>(of), total);
-      }
+      if (!options.on_progress || !ranks.first()) return;
+      const auto before = static_cast<double>(samples.size() - missing.size() + i);
+      const double share = static_cast<double>(ranks.count) * static_cast<double>(done) / static_cast<double>(of);
+      options.on_progress(std::min(before + share, total), total);
     };
-    RKV_ASSIGN_OR_RETURN(ProfileSample measured,
-                         profile_sample(engine.forward(), settings, samples[i], engine.n_chunk(), on_progress,
-                                        profile.n_forward_tokens));
-    profile.samples.push_back(std::move(measured));
-    profile.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    RKV_RETURN_IF_ERROR(write_profile(profile, options.path));
+    Profile one = planned;
+    RKV_ASSIGN_OR_RETURN(ProfileSample measured, profile_sample(engine.forward(), settings, *missing[i],
+                                                                engine.n_chunk(), on_progress, one.n_forward_tokens));
+    one.samples.push_back(std::move(measured));
+    one.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    join(one, samples, mine);
+    RKV_RETURN_IF_ERROR(write_profile(mine, path));
   }
-  return profile;
+  if (alone) return mine;
+  ranks.wait_for_all();
+  if (ranks.first()) RKV_RETURN_IF_ERROR(joined(options.path, planned, samples).status());
+  ranks.wait_for_all();
+  return resume(options.path, planned, samples);
 }
 
 }  // namespace ripplekv

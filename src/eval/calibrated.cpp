@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <map>
 
 #include "base/statistics.h"
@@ -27,7 +28,7 @@ Result<std::vector<ResultLine>> measure_on(Engine& engine, const std::vector<Pro
     }
     if (!measured.ok()) return measured.status().with_context(fmt::format("sample '{}'", samples[i].id));
     for (const PolicyResult& result : measured->results) {
-      lines.push_back(result_line(samples[i].id, /*task=*/"", *measured, result));
+      lines.push_back(result_line(samples[i].id, /*task=*/"", QuestionMode::kAware, *measured, result));
     }
     if (on_progress) on_progress(begun + kUnits, total);
   }
@@ -56,18 +57,11 @@ std::vector<EvalPolicy> candidates(const Policy& base, const Profile& profile) {
 }
 
 std::vector<double> target_ladder() {
-  return {0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1};
-}
-
-std::vector<double> ladder_below(double kept) {
-  constexpr int kSteps = 8;
-  double before = 0;
-  for (double step : target_ladder()) {
-    if (step < kept) before = step;
-  }
-  std::vector<double> steps;
-  for (int i = 1; i <= kSteps; ++i) steps.push_back(i == kSteps ? kept : before + (kept - before) * i / kSteps);
-  return steps;
+  std::vector<double> ladder;
+  // To whole hundredths of a percent, which is what people write and read.
+  for (double kept = 0.02; kept < 0.97; kept *= 1.06) ladder.push_back(std::round(kept * 1e4) / 1e4);
+  ladder.push_back(1);
+  return ladder;
 }
 
 Result<double> smallest_kept(const std::vector<ResultLine>& lines, const Target& target) {

@@ -30,10 +30,9 @@ struct Target {
   double kl = 0;    // nats, at most
   double top1 = 0;  // agreement, at least
 };
-// Kept fractions that are tried for it, ascending; the last keeps all. Then, once `kept` of them is the smallest that
-// holds, eight steps from the one before up to it.
+// Kept fractions that are tried for it, ascending: from 2% up, each 6% more than the one before; the last keeps all.
+// All from one prefill of each sample: a fork and its scoring cost a small part of that.
 std::vector<double> target_ladder();
-std::vector<double> ladder_below(double kept);
 // The smallest fraction of the lines that holds the target, as does every larger one; the lines are of one policy.
 // Error: none does.
 Result<double> smallest_kept(const std::vector<ResultLine>& lines, const Target& target);

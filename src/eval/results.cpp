@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
@@ -14,6 +15,7 @@
 
 #include "base/atomic_file.h"
 #include "base/json_file.h"
+#include "base/text.h"
 
 namespace ripplekv {
 namespace {
@@ -26,7 +28,11 @@ constexpr int kVersion = 1;
 constexpr int64_t kBytesMax = int64_t{1} << 31;
 
 ordered_json to_json(const ResultLine& line) {
-  ordered_json object = {{"sample", line.sample}, {"task", line.task}, {"policy", line.policy}, {"kept", line.kept}};
+  ordered_json object = {{"sample", line.sample},
+                         {"task", line.task},
+                         {"policy", line.policy},
+                         {"question", to_string(line.question)},
+                         {"kept", line.kept}};
   if (!line.error.empty()) {
     object["error"] = line.error;
     return object;
@@ -49,6 +55,13 @@ Result<ResultLine> line_of(const JsonObject& object) {
   RKV_ASSIGN_OR_RETURN(line.sample, object.text("sample"));
   RKV_ASSIGN_OR_RETURN(line.task, object.text("task"));
   RKV_ASSIGN_OR_RETURN(line.policy, object.text("policy"));
+  if (object.has("question")) {  // files of before there was a choice are all aware
+    RKV_ASSIGN_OR_RETURN(const std::string question, object.text("question"));
+    line.question = question == "agnostic" ? QuestionMode::kAgnostic : QuestionMode::kAware;
+    if (question != to_string(line.question)) {
+      return object.error("question", fmt::format("got {}, expected aware or agnostic", ripplekv::quoted(question)));
+    }
+  }
   RKV_ASSIGN_OR_RETURN(line.kept, object.number("kept"));
   if (object.has("error")) {
     RKV_ASSIGN_OR_RETURN(line.error, object.text("error"));
@@ -123,13 +136,42 @@ ordered_json whole_header(const ordered_json& header) {
   return whole;
 }
 
+Status check_header(const std::string& path, const ordered_json& got, const ordered_json& expected) {
+  for (const auto& [key, value] : expected.items()) {
+    const json of_file = got.contains(key) ? json(got[key]) : json();
+    if (of_file == json(value)) continue;
+    return mismatch(fmt::format("{}: holds results with {} {}, expected {}; --fresh starts over", path, key,
+                                of_file.dump(), value.dump()));
+  }
+  return ok_status();
+}
+
+Result<std::vector<ResultLine>> lines_of(const std::string& path, const ordered_json& header) {
+  RKV_ASSIGN_OR_RETURN(Parsed parsed, parse(path));
+  RKV_RETURN_IF_ERROR(check_header(path, parsed.header, header));
+  return std::move(parsed.lines);
+}
+
+// A file with this header, whose lines are whole: a new one, or the one that is there without its torn last line.
+Status begin(const std::string& path, const ordered_json& header) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return write_file_atomically(path, text_of(header));
+  RKV_ASSIGN_OR_RETURN(const Parsed parsed, parse(path));
+  RKV_RETURN_IF_ERROR(check_header(path, parsed.header, header));
+  std::filesystem::resize_file(path, parsed.n_whole, error);
+  return error ? io_error(fmt::format("{}: cannot be written: {}", path, error.message())) : ok_status();
+}
+
 }  // namespace
 
-ResultLine result_line(const std::string& sample, const std::string& task, const PromptResult& prompt,
-                       const PolicyResult& result) {
+std::string_view to_string(QuestionMode mode) { return mode == QuestionMode::kAware ? "aware" : "agnostic"; }
+
+ResultLine result_line(const std::string& sample, const std::string& task, QuestionMode question,
+                       const PromptResult& prompt, const PolicyResult& result) {
   ResultLine line;
   line.sample = sample;
   line.task = task;
+  line.question = question;
   line.policy = result.policy;
   line.kept = result.kept;
   line.n_prompt = prompt.n_prompt;
@@ -143,33 +185,69 @@ ResultLine result_line(const std::string& sample, const std::string& task, const
   return line;
 }
 
-Result<ResultsFile> ResultsFile::open(const std::string& path, const ordered_json& header, bool fresh) {
+Result<ResultsFile> ResultsFile::open(const std::string& path, const ordered_json& header, bool fresh,
+                                      const Ranks& ranks) {
   ResultsFile file;
   file.path_ = path;
-  std::error_code ignored;
+  file.ranks_ = ranks;
   const ordered_json whole = whole_header(header);
-  if (fresh || !std::filesystem::exists(path, ignored)) {
-    RKV_RETURN_IF_ERROR(write_file_atomically(path, text_of(whole)));
-    return file;
-  }
-  RKV_ASSIGN_OR_RETURN(Parsed parsed, parse(path));
-  for (const auto& [key, value] : whole.items()) {
-    const json got = parsed.header.contains(key) ? json(parsed.header[key]) : json();
-    if (got != json(value)) {
-      return mismatch(fmt::format("{}: holds results with {} {}, expected {}; --fresh starts over", path, key,
-                                  got.dump(), value.dump()));
+  if (ranks.first()) {
+    if (fresh) {
+      RKV_RETURN_IF_ERROR(remove_parts(parts_of(path)));
+      RKV_RETURN_IF_ERROR(write_file_atomically(path, text_of(whole)));
     }
+    RKV_RETURN_IF_ERROR(begin(path, whole));
   }
-  std::error_code error;
-  std::filesystem::resize_file(path, parsed.n_whole, error);
-  if (error) return io_error(fmt::format("{}: cannot be written: {}", path, error.message()));
-  file.lines_ = std::move(parsed.lines);
+  ranks.wait_for_all();
+  RKV_ASSIGN_OR_RETURN(file.lines_, lines_of(path, whole));
+  const std::vector<std::string> parts = parts_of(path);
+  for (const std::string& part : parts) {
+    RKV_ASSIGN_OR_RETURN(const std::vector<ResultLine> lines, lines_of(part, whole));
+    file.lines_.insert(file.lines_.end(), lines.begin(), lines.end());
+  }
+  ranks.wait_for_all();  // all have read what nobody has begun to write
+  if (ranks.count > 1 || !parts.empty()) {
+    file.part_ = part_path(path, ranks.rank);
+    RKV_RETURN_IF_ERROR(begin(file.part_, whole));
+  }
   return file;
 }
 
-bool ResultsFile::has(std::string_view sample, std::string_view policy, double kept) const {
+Status ResultsFile::join(const std::map<std::string, size_t>& places) {
+  if (part_.empty()) return ok_status();
+  ranks_.wait_for_all();
+  part_.clear();
+  if (ranks_.first()) {
+    RKV_ASSIGN_OR_RETURN(Parsed parsed, parse(path_));
+    lines_ = std::move(parsed.lines);
+    const std::vector<std::string> parts = parts_of(path_);
+    std::vector<ResultLine> added;
+    for (const std::string& part : parts) {
+      RKV_ASSIGN_OR_RETURN(const Parsed of_rank, parse(part));
+      for (const ResultLine& line : of_rank.lines) {
+        // Joined before, by a run that was killed before its parts were gone.
+        if (!has(line.sample, line.policy, line.question, line.kept)) added.push_back(line);
+      }
+    }
+    const auto place = [&](const ResultLine& line) {
+      const auto found = places.find(line.sample);
+      return found == places.end() ? places.size() : found->second;
+    };
+    std::stable_sort(added.begin(), added.end(),
+                     [&](const ResultLine& a, const ResultLine& b) { return place(a) < place(b); });
+    RKV_RETURN_IF_ERROR(append(added));
+    RKV_RETURN_IF_ERROR(remove_parts(parts));
+  }
+  ranks_.wait_for_all();
+  RKV_ASSIGN_OR_RETURN(Parsed all, parse(path_));
+  lines_ = std::move(all.lines);
+  return ok_status();
+}
+
+bool ResultsFile::has(std::string_view sample, std::string_view policy, QuestionMode question, double kept) const {
   for (const ResultLine& line : lines_) {
-    if (line.sample == sample && line.policy == policy && std::abs(line.kept - kept) < 1e-12 && line.error.empty())
+    if (line.sample == sample && line.policy == policy && line.question == question &&
+        std::abs(line.kept - kept) < 1e-12 && line.error.empty())
       return true;
   }
   return false;
@@ -178,7 +256,7 @@ bool ResultsFile::has(std::string_view sample, std::string_view policy, double k
 Status ResultsFile::append(const std::vector<ResultLine>& lines) {
   std::string text;
   for (const ResultLine& line : lines) text += text_of(to_json(line));
-  RKV_RETURN_IF_ERROR(append_text(path_, text));
+  RKV_RETURN_IF_ERROR(append_text(part_.empty() ? path_ : part_, text));
   lines_.insert(lines_.end(), lines.begin(), lines.end());
   return ok_status();
 }

@@ -2,25 +2,33 @@
 // SPDX-License-Identifier: MIT
 //
 // The results file of an evaluation: JSON lines, a header that says what was measured with what, then one line per
-// (sample, policy, kept fraction), appended and flushed as they come. A run that was killed goes on from it: a torn
-// last line is dropped, nothing is measured twice. Another model's or setting's file is refused.
+// (sample, policy, kept fraction, question), appended and flushed as they come. A run that was killed goes on from it:
+// a torn last line is dropped, nothing is measured twice. Another model's or setting's file is refused.
+// Several ranks write their lines to parts beside it, which the first joins in the order of the samples.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/ranks.h"
 #include "eval/runner.h"
 #include "ripplekv/status.h"
 
 namespace ripplekv {
 
+// When the cache is compressed: the prompt whole, its question in sight, or the document before any question is seen.
+enum class QuestionMode { kAware, kAgnostic };
+std::string_view to_string(QuestionMode mode);  // "aware", "agnostic"
+
 struct ResultLine {
   std::string sample;  // unique in the run
   std::string task;
   std::string policy;
+  QuestionMode question = QuestionMode::kAware;
   double kept = 1;
   int64_t n_prompt = 0;
   int64_t rows = 0;
@@ -35,24 +43,31 @@ struct ResultLine {
 };
 
 // The line of one measurement of a prompt.
-ResultLine result_line(const std::string& sample, const std::string& task, const PromptResult& prompt,
-                       const PolicyResult& result);
+ResultLine result_line(const std::string& sample, const std::string& task, QuestionMode question,
+                       const PromptResult& prompt, const PolicyResult& result);
 
 class ResultsFile {
  public:
   // header: what must agree for a file to be gone on with. Creates the file, or reads what is there and cuts a torn
-  // last line. Errors: a file that is something else, of another header (names the first key that differs), damaged
-  // lines (file and line named), one that cannot be written.
-  static Result<ResultsFile> open(const std::string& path, const nlohmann::ordered_json& header, bool fresh);
+  // last line. With several ranks, or where a run of several left parts, lines go to this rank's part until join().
+  // Errors: a file that is something else, of another header (names the first key that differs), damaged lines (file
+  // and line named), one that cannot be written.
+  static Result<ResultsFile> open(const std::string& path, const nlohmann::ordered_json& header, bool fresh,
+                                  const Ranks& ranks = {});
 
-  const std::vector<ResultLine>& lines() const { return lines_; }
+  const std::vector<ResultLine>& lines() const { return lines_; }  // before join(): what there was, and this rank's
   // A measurement of it is there; one that failed is to be tried again.
-  bool has(std::string_view sample, std::string_view policy, double kept) const;
+  bool has(std::string_view sample, std::string_view policy, QuestionMode question, double kept) const;
   // All lines in one write, then flushed to the disk. Error: no space.
   Status append(const std::vector<ResultLine>& lines);
+  // At the end, on every rank: the lines of the parts stand behind those of the file, by the places that their samples
+  // have here, as one process would have written them. Then every rank holds all lines, and the parts are gone.
+  Status join(const std::map<std::string, size_t>& places);
 
  private:
   std::string path_;
+  std::string part_;  // where lines go; empty: to path_
+  Ranks ranks_;
   std::vector<ResultLine> lines_;
 };
 

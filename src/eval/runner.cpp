@@ -6,10 +6,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
+#include <chrono>
+#include <ctime>
 
-#include "engine/generate.h"
-#include "model/vocab.h"
 #include "profiling/divergence.h"
 
 namespace ripplekv {
@@ -25,170 +24,237 @@ std::vector<SelectorSpec> selectors_of(const std::vector<EvalPolicy>& policies) 
   return specs;
 }
 
-class PromptRunner {
+// Adds what passes while it lives.
+class Stopwatch {
  public:
-  PromptRunner(Engine& engine, std::span<const int32_t> ids, const RunnerOptions& options)
-      : engine_(engine), ids_(ids), options_(options), config_(engine.model().config()) {}
-
-  Result<PromptResult> run(const std::function<void(int64_t, int64_t)>& on_progress) {
-    const auto n_prompt = static_cast<int64_t>(ids_.size());
-    const int n_later = std::max(options_.n_answer, options_.n_generate);
-    RKV_ASSIGN_OR_RETURN(
-        prompt_, PrefilledPrompt::create(engine_, ids_, selectors_of(options_.policies),
-                                         plan_full(config_, n_prompt, options_.full_format), n_later, on_progress));
-    result_.n_prompt = n_prompt;
-    RKV_RETURN_IF_ERROR(answer_fully());
-    for (const EvalPolicy& policy : options_.policies) {
-      if (policy.policy.allocator == "full") {
-        add_full(policy);
-        continue;
-      }
-      for (double kept : options_.kept) RKV_RETURN_IF_ERROR(measure(policy, kept));
-    }
-    return std::move(result_);
+  explicit Stopwatch(Spent& spent) : spent_(spent) {}
+  ~Stopwatch() {
+    spent_.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+    spent_.processor_seconds += static_cast<double>(std::clock() - processor_begin_) / CLOCKS_PER_SEC;
   }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
 
  private:
-  Result<Generated> generate_greedily(Sequence& sequence, int n) {
-    GenerateOptions options;
-    options.sampling.temperature = 0;
-    options.n_predict = n;
-    options.n_ctx = static_cast<int64_t>(ids_.size()) + n;
-    return generate(engine_, sequence, ids_, options, [](std::string_view) {});
-  }
-
-  // Leaves the full cache as it was. A window that slid cannot go back: such caches answer from a copy.
-  Result<Generated> generate_fully(int n) {
-    Sequence& full = prompt_->full();
-    if (std::any_of(config_.windows.begin(), config_.windows.end(), [](int64_t window) { return window > 0; })) {
-      RKV_ASSIGN_OR_RETURN(Sequence copy, prompt_->fork(full.plan));
-      return generate_greedily(copy, n);
-    }
-    const KvSnapshot before = full.cache.snapshot();
-    const std::vector<float> logits = full.logits;
-    const int64_t n_decode_left = full.n_decode_left;
-    Result<Generated> answer = generate_greedily(full, n);
-    RKV_RETURN_IF_ERROR(full.cache.restore(before));
-    full.logits = logits;
-    full.n_decode_left = n_decode_left;
-    return answer;
-  }
-
-  // The full cache's own answer, and its distributions over the tokens that fidelity is measured on.
-  Status answer_fully() {
-    const int n = std::max(options_.n_answer, options_.n_generate);
-    RKV_ASSIGN_OR_RETURN(const Generated answer, generate_fully(n));
-    result_.full_text = answer.text;
-    result_.full_answer = answer.ids;
-    scored_ = answer.ids;
-    if (static_cast<int>(scored_.size()) > options_.n_answer) scored_.resize(static_cast<size_t>(options_.n_answer));
-    if (scored_.size() < 2) {
-      return invalid_argument(fmt::format(
-          "the full cache's answer has {} token, expected at least 2 to measure fidelity on", scored_.size()));
-    }
-    const auto fed = std::span<const int32_t>(scored_).first(scored_.size() - 1);
-    RKV_ASSIGN_OR_RETURN(reference_, engine_.score(prompt_->full().cache, fed));
-    return ok_status();
-  }
-
-  Result<CachePlan> plan(const EvalPolicy& policy, double kept) const {
-    const auto n_prompt = static_cast<int64_t>(ids_.size());
-    Policy at_budget = policy.policy;
-    at_budget.budget = {KvBudget::Kind::kFraction, kept};
-    if (options_.match == MatchBy::kBytes) {
-      const double full = static_cast<double>(bytes_per_row(config_.layer_shape(), KvFormat{})) *
-                          static_cast<double>(n_prompt * config_.n_layer);
-      at_budget.budget = {KvBudget::Kind::kBytes, kept * full};
-    }
-    RKV_ASSIGN_OR_RETURN(const Budgets budgets, make_budgets(engine_.model().id(), at_budget, policy.profile,
-                                                             {config_.layer_shape(), n_prompt}));
-    return plan_cache(budgets, config_, n_prompt);
-  }
-
-  // What it is compared with: nothing is lost, and its answer is known.
-  void add_full(const EvalPolicy& policy) {
-    const Sequence& full = prompt_->full();
-    PolicyResult result = row_of(policy, 1.0, full);
-    result.top1 = 1;
-    result.nll = nll_of(full.logits, reference_);
-    if (options_.n_generate > 0) {
-      result.answer = result_.full_text;
-      result.n_answered = static_cast<int64_t>(result_.full_answer.size());
-    }
-    result_.results.push_back(std::move(result));
-  }
-
-  static PolicyResult row_of(const EvalPolicy& policy, double kept, const Sequence& sequence) {
-    PolicyResult result;
-    result.policy = policy.name;
-    result.kept = kept;
-    result.rows = sequence.plan.total_rows();
-    const LayerBytes bytes = sequence.cache.bytes();
-    result.bytes = bytes.payload + bytes.scales + bytes.index;
-    return result;
-  }
-
-  // Mean -log p of the answer: its first token from the prefill, the others from `logits`.
-  double nll_of(std::span<const float> first, std::span<const float> logits) const {
-    const auto n_vocab = static_cast<size_t>(config_.n_vocab);
-    double sum = 0;
-    for (size_t t = 0; t < scored_.size(); ++t) {
-      const auto of_token = t == 0 ? first : logits.subspan((t - 1) * n_vocab, n_vocab);
-      sum -= static_cast<double>(log_softmax(of_token)[static_cast<size_t>(scored_[t])]);
-    }
-    return sum / static_cast<double>(scored_.size());
-  }
-
-  Status measure(const EvalPolicy& policy, double kept) {
-    const auto with_context = [&](const Status& status) {
-      return status.with_context(fmt::format("{} at {:g}%", policy.name, kept * 100));
-    };
-    const Result<CachePlan> planned = plan(policy, kept);
-    if (!planned.ok()) return with_context(planned.status());
-    Result<Sequence> fork = prompt_->fork(*planned);
-    if (!fork.ok()) return with_context(fork.status());
-    PolicyResult result = row_of(policy, kept, *fork);
-    RKV_RETURN_IF_ERROR(score(*fork, result));
-    if (options_.n_generate > 0) {
-      RKV_ASSIGN_OR_RETURN(const Generated answer, generate_greedily(*fork, options_.n_generate));
-      result.answer = answer.text;
-      result.n_answered = static_cast<int64_t>(answer.ids.size());
-    }
-    result_.results.push_back(std::move(result));
-    return ok_status();
-  }
-
-  Status score(Sequence& fork, PolicyResult& result) {
-    const auto n_vocab = static_cast<size_t>(config_.n_vocab);
-    const auto fed = std::span<const int32_t>(scored_).first(scored_.size() - 1);
-    RKV_ASSIGN_OR_RETURN(const std::vector<float> logits, engine_.score(fork.cache, fed));
-    result.nll = nll_of(fork.logits, logits);
-    for (size_t t = 0; t < fed.size(); ++t) {
-      const auto p = std::span<const float>(reference_).subspan(t * n_vocab, n_vocab);
-      const auto q = std::span<const float>(logits).subspan(t * n_vocab, n_vocab);
-      const double kl = kl_divergence(p, q);
-      result.kl += kl / static_cast<double>(fed.size());
-      result.kl_max = std::max(result.kl_max, kl);
-      result.top1 += argmax(p) == argmax(q) ? 1.0 / static_cast<double>(fed.size()) : 0.0;
-    }
-    return ok_status();
-  }
-
-  Engine& engine_;
-  std::span<const int32_t> ids_;
-  const RunnerOptions& options_;
-  const ModelConfig& config_;
-  std::optional<PrefilledPrompt> prompt_;
-  std::vector<int32_t> scored_;
-  std::vector<float> reference_;  // F32 [n_vocab, scored_.size() - 1]
-  PromptResult result_;
+  Spent& spent_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  std::clock_t processor_begin_ = std::clock();
 };
+
+// The plan that keeps n more tokens beside what `plan` keeps.
+CachePlan with_rows_after(CachePlan plan, int64_t n) {
+  plan.n_prompt += n;
+  for (size_t il = 0; il < plan.rows.size(); ++il) {
+    const int64_t window = plan.window_of(static_cast<int>(il));
+    plan.rows[il] = window > 0 ? std::min(window, plan.n_prompt) : plan.rows[il] + n;
+  }
+  return plan;
+}
 
 }  // namespace
 
+void SweepCost::add(const SweepCost& other) {
+  for (const auto& [to, from] :
+       {std::pair{&prefill, &other.prefill}, std::pair{&forks, &other.forks}, std::pair{&questions, &other.questions},
+        std::pair{&scoring, &other.scoring}, std::pair{&answers, &other.answers}}) {
+    to->seconds += from->seconds;
+    to->processor_seconds += from->processor_seconds;
+  }
+  full_bytes = std::max(full_bytes, other.full_bytes);
+  score_bytes = std::max(score_bytes, other.score_bytes);
+  fork_bytes = std::max(fork_bytes, other.fork_bytes);
+}
+
+PromptRunner::PromptRunner(Engine& engine, std::span<const int32_t> ids, const RunnerOptions& options)
+    : engine_(&engine), config_(&engine.model().config()), ids_(ids.begin(), ids.end()), options_(options) {}
+
+Result<PromptRunner> PromptRunner::create(Engine& engine, std::span<const int32_t> ids, const RunnerOptions& options,
+                                          int64_t n_question_max,
+                                          const std::function<void(int64_t, int64_t)>& on_progress) {
+  PromptRunner runner(engine, ids, options);
+  runner.n_later_ = n_question_max + std::max(options.n_answer, options.n_generate);
+  {
+    const Stopwatch watch(runner.cost_.prefill);
+    const CachePlan full = plan_full(*runner.config_, static_cast<int64_t>(ids.size()), options.full_format);
+    RKV_ASSIGN_OR_RETURN(runner.prompt_, PrefilledPrompt::create(engine, ids, selectors_of(options.policies), full,
+                                                                 runner.n_later_, on_progress));
+  }
+  runner.cost_.full_bytes = runner.prompt_->full().cache.bytes().total();
+  runner.cost_.score_bytes = runner.prompt_->score_bytes();
+  return runner;
+}
+
+Result<PromptResult> PromptRunner::ask(std::span<const int32_t> question, const std::vector<EvalPolicy>& policies) {
+  question_.assign(question.begin(), question.end());
+  result_ = {};
+  result_.n_prompt = static_cast<int64_t>(ids_.size() + question_.size());
+  RKV_RETURN_IF_ERROR(answer_fully());
+  for (const EvalPolicy& policy : policies) {
+    if (policy.policy.allocator == "full") {
+      result_.results.push_back(full_row_);
+      result_.results.back().policy = policy.name;
+      continue;
+    }
+    for (double kept : options_.kept) RKV_RETURN_IF_ERROR(measure(policy, kept));
+  }
+  return std::move(result_);
+}
+
+// The question, read behind what the sequence holds; no row is dropped for it.
+Status PromptRunner::take_in(Sequence& sequence) {
+  if (question_.empty()) return ok_status();
+  const Stopwatch watch(cost_.questions);
+  const auto n = static_cast<int64_t>(question_.size());
+  return engine_->extend(sequence, question_, with_rows_after(sequence.plan, n), {.n_decode = n_later_ - n});
+}
+
+// The full cache with the question taken in, for `use`; afterwards it is as it was. A window that slid cannot go back:
+// such caches lend a copy.
+Status PromptRunner::with_full(const std::function<Status(Sequence&)>& use) {
+  Sequence& full = prompt_->full();
+  if (std::any_of(config_->windows.begin(), config_->windows.end(), [](int64_t window) { return window > 0; })) {
+    RKV_ASSIGN_OR_RETURN(Sequence copy, prompt_->fork(full.plan));
+    RKV_RETURN_IF_ERROR(take_in(copy));
+    return use(copy);
+  }
+  const KvSnapshot before = full.cache.snapshot();
+  const CachePlan plan = full.plan;
+  const std::vector<float> logits = full.logits;
+  const int64_t n_decode_left = full.n_decode_left;
+  Status status = take_in(full);
+  if (status.ok()) status = use(full);
+  RKV_RETURN_IF_ERROR(full.cache.restore(before));
+  full.plan = plan;
+  full.logits = logits;
+  full.n_decode_left = n_decode_left;
+  return status;
+}
+
+Result<Generated> PromptRunner::generate_greedily(Sequence& sequence, int n) {
+  const Stopwatch watch(cost_.answers);
+  GenerateOptions options;
+  options.sampling.temperature = 0;
+  options.n_predict = n;
+  options.n_ctx = result_.n_prompt + n;
+  return generate(*engine_, sequence, ids_, options, nullptr);
+}
+
+// Before each token of the scored answer, the first one included. F32 [n_vocab, scored_.size()]
+Result<std::vector<float>> PromptRunner::distributions(Sequence& sequence) {
+  const Stopwatch watch(cost_.scoring);
+  std::vector<float> all = sequence.logits;
+  RKV_ASSIGN_OR_RETURN(const std::vector<float> later,
+                       engine_->score(sequence.cache, std::span<const int32_t>(scored_).first(scored_.size() - 1)));
+  all.insert(all.end(), later.begin(), later.end());
+  return all;
+}
+
+// The full cache's own answer, and its distributions over the tokens that fidelity is measured on.
+Status PromptRunner::answer_fully() {
+  RKV_RETURN_IF_ERROR(with_full([&](Sequence& full) -> Status {
+    RKV_ASSIGN_OR_RETURN(Generated answer, generate_greedily(full, std::max(options_.n_answer, options_.n_generate)));
+    result_.full_text = std::move(answer.text);
+    result_.full_answer = std::move(answer.ids);
+    return ok_status();
+  }));
+  scored_ = result_.full_answer;
+  if (static_cast<int>(scored_.size()) > options_.n_answer) scored_.resize(static_cast<size_t>(options_.n_answer));
+  if (scored_.size() < 2) {
+    return invalid_argument(fmt::format(
+        "the full cache's answer has {} token, expected at least 2 to measure fidelity on", scored_.size()));
+  }
+  return with_full([&](Sequence& full) -> Status {
+    RKV_ASSIGN_OR_RETURN(reference_, distributions(full));
+    // What the others are compared with: nothing is lost, and its answer is known.
+    full_row_ = row_of("full", 1.0, full);
+    full_row_.top1 = 1;
+    full_row_.nll = nll_of(reference_);
+    if (options_.n_generate > 0) {
+      full_row_.answer = result_.full_text;
+      full_row_.n_answered = static_cast<int64_t>(result_.full_answer.size());
+    }
+    return ok_status();
+  });
+}
+
+Result<CachePlan> PromptRunner::plan(const EvalPolicy& policy, double kept) const {
+  const auto n_prompt = static_cast<int64_t>(ids_.size());
+  Policy at_budget = policy.policy;
+  at_budget.budget = {KvBudget::Kind::kFraction, kept};
+  if (options_.match == MatchBy::kBytes) {
+    const double full = static_cast<double>(bytes_per_row(config_->layer_shape(), KvFormat{})) *
+                        static_cast<double>(n_prompt * config_->n_layer);
+    at_budget.budget = {KvBudget::Kind::kBytes, kept * full};
+  }
+  RKV_ASSIGN_OR_RETURN(const Budgets budgets, make_budgets(engine_->model().id(), at_budget, policy.profile,
+                                                           {config_->layer_shape(), n_prompt}));
+  return plan_cache(budgets, *config_, n_prompt);
+}
+
+PolicyResult PromptRunner::row_of(const std::string& policy, double kept, const Sequence& sequence) {
+  PolicyResult result;
+  result.policy = policy;
+  result.kept = kept;
+  result.rows = sequence.plan.total_rows();
+  const LayerBytes bytes = sequence.cache.bytes();
+  result.bytes = bytes.payload + bytes.scales + bytes.index;
+  return result;
+}
+
+// Mean -log p of the scored answer.
+double PromptRunner::nll_of(std::span<const float> logits) const {
+  const auto n_vocab = static_cast<size_t>(config_->n_vocab);
+  double sum = 0;
+  for (size_t t = 0; t < scored_.size(); ++t) {
+    sum -= static_cast<double>(log_softmax(logits.subspan(t * n_vocab, n_vocab))[static_cast<size_t>(scored_[t])]);
+  }
+  return sum / static_cast<double>(scored_.size());
+}
+
+Status PromptRunner::measure(const EvalPolicy& policy, double kept) {
+  const auto with_context = [&](const Status& status) {
+    return status.with_context(fmt::format("{} at {:g}%", policy.name, kept * 100));
+  };
+  Result<Sequence> fork = [&]() -> Result<Sequence> {
+    const Stopwatch watch(cost_.forks);
+    RKV_ASSIGN_OR_RETURN(const CachePlan planned, plan(policy, kept));
+    return prompt_->fork(planned);
+  }();
+  if (!fork.ok()) return with_context(fork.status());
+  if (const Status status = take_in(*fork); !status.ok()) return with_context(status);
+  PolicyResult result = row_of(policy.name, kept, *fork);
+  RKV_ASSIGN_OR_RETURN(const std::vector<float> logits, distributions(*fork));
+  compare(logits, result);
+  if (options_.n_generate > 0) {
+    RKV_ASSIGN_OR_RETURN(const Generated answer, generate_greedily(*fork, options_.n_generate));
+    result.answer = answer.text;
+    result.n_answered = static_cast<int64_t>(answer.ids.size());
+  }
+  cost_.fork_bytes = std::max(cost_.fork_bytes, fork->cache.bytes().total());
+  result_.results.push_back(std::move(result));
+  return ok_status();
+}
+
+void PromptRunner::compare(std::span<const float> logits, PolicyResult& result) const {
+  result.nll = nll_of(logits);
+  const auto n_vocab = static_cast<size_t>(config_->n_vocab);
+  const size_t first = question_.empty() ? 1 : 0;
+  const double share = 1.0 / static_cast<double>(scored_.size() - first);
+  for (size_t t = first; t < scored_.size(); ++t) {
+    const auto p = std::span<const float>(reference_).subspan(t * n_vocab, n_vocab);
+    const auto q = logits.subspan(t * n_vocab, n_vocab);
+    const double kl = kl_divergence(p, q);
+    result.kl += kl * share;
+    result.kl_max = std::max(result.kl_max, kl);
+    result.top1 += argmax(p) == argmax(q) ? share : 0.0;
+  }
+}
+
 Result<PromptResult> run_prompt(Engine& engine, std::span<const int32_t> ids, const RunnerOptions& options,
                                 const std::function<void(int64_t, int64_t)>& on_progress) {
-  return PromptRunner(engine, ids, options).run(on_progress);
+  RKV_ASSIGN_OR_RETURN(PromptRunner runner,
+                       PromptRunner::create(engine, ids, options, /*n_question_max=*/0, on_progress));
+  return runner.ask({}, options.policies);
 }
 
 }  // namespace ripplekv

@@ -15,13 +15,16 @@
 namespace ripplekv {
 namespace {
 
-// The last line of a sample counts: a failed one may have been tried again.
+// A failed sample may have been tried again: what was measured counts, else the last line.
 using BySample = std::map<std::string, const ResultLine*>;
 
-BySample lines_of(const std::vector<ResultLine>& lines, const std::string& policy, double kept) {
+BySample lines_of(const std::vector<ResultLine>& lines, const std::string& policy, QuestionMode question, double kept) {
   BySample found;
   for (const ResultLine& line : lines) {
-    if (line.policy == policy && line.kept == kept) found[line.sample] = &line;
+    if (line.policy == policy && line.question == question && line.kept == kept) {
+      const ResultLine*& held = found[line.sample];
+      if (held == nullptr || line.error.empty() || !held->error.empty()) held = &line;
+    }
   }
   return found;
 }
@@ -90,15 +93,17 @@ Summary summarise(const std::vector<ResultLine>& lines, const std::vector<std::s
   std::set<double> fractions;
   for (const ResultLine& line : lines) fractions.insert(line.kept);
   for (double kept : fractions) {
-    const BySample of_baseline = lines_of(lines, summary.baseline, kept);
     for (const std::string& policy : policies) {
-      const BySample of_policy = lines_of(lines, policy, kept);
-      if (of_policy.empty()) continue;
-      SummaryRow row = row_of(of_policy);
-      row.policy = policy;
-      row.kept = kept;
-      if (policy != summary.baseline) compare(of_policy, of_baseline, row);
-      summary.rows.push_back(std::move(row));
+      for (const QuestionMode question : {QuestionMode::kAware, QuestionMode::kAgnostic}) {
+        const BySample of_policy = lines_of(lines, policy, question, kept);
+        if (of_policy.empty()) continue;
+        SummaryRow row = row_of(of_policy);
+        row.policy = policy;
+        row.question = question;
+        row.kept = kept;
+        if (policy != summary.baseline) compare(of_policy, lines_of(lines, summary.baseline, question, kept), row);
+        summary.rows.push_back(std::move(row));
+      }
     }
   }
   return summary;
@@ -107,19 +112,22 @@ Summary summarise(const std::vector<ResultLine>& lines, const std::vector<std::s
 std::string summary_table(const Summary& summary) {
   const bool scored =
       std::any_of(summary.rows.begin(), summary.rows.end(), [](const SummaryRow& row) { return row.score >= 0; });
+  const bool apart = std::any_of(summary.rows.begin(), summary.rows.end(),
+                                 [](const SummaryRow& row) { return row.question == QuestionMode::kAgnostic; });
   std::string text = fmt::format(
-      "| kept | policy | samples | rows | bytes | mean KL [95%] | median | worst | top-1 |{} KL / {} [95%] | sign test "
-      "|\n"
-      "| --- | --- | --- | --- | --- | --- | --- | --- | --- |{} --- | --- |\n",
-      scored ? " score |" : "", summary.baseline, scored ? " --- |" : "");
+      "| kept | policy |{} samples | rows | bytes | mean KL [95%] | median | worst | top-1 |{} KL / {} [95%] | sign "
+      "test |\n"
+      "| --- | --- |{} --- | --- | --- | --- | --- | --- | --- |{} --- | --- |\n",
+      apart ? " question |" : "", scored ? " score |" : "", summary.baseline, apart ? " --- |" : "",
+      scored ? " --- |" : "");
   for (const SummaryRow& row : summary.rows) {
+    text += fmt::format("| {:g}% | {} |{} ", row.kept * 100, row.policy,
+                        apart ? fmt::format(" {} |", to_string(row.question)) : "");
     if (row.n_sample == 0) {
-      text += fmt::format("| {:g}% | {} | 0 ({} failed) | - | - | - | - | - | - |{} | |\n", row.kept * 100, row.policy,
-                          row.n_failed, scored ? " - |" : "");
+      text += fmt::format("0 ({} failed) | - | - | - | - | - | - |{} | |\n", row.n_failed, scored ? " - |" : "");
       continue;
     }
-    text += fmt::format("| {:g}% | {} | {}{} | {:.0f} | {} | {:.4f} [{:.4f}, {:.4f}] | {:.4f} | {:.3f} ({}) | {:.3f} |",
-                        row.kept * 100, row.policy, row.n_sample,
+    text += fmt::format("{}{} | {:.0f} | {} | {:.4f} [{:.4f}, {:.4f}] | {:.4f} | {:.3f} ({}) | {:.3f} |", row.n_sample,
                         row.n_failed > 0 ? fmt::format(" ({} failed)", row.n_failed) : "", row.rows,
                         human_bytes(static_cast<int64_t>(row.bytes)), row.kl.value, row.kl.low, row.kl.high,
                         row.kl_median, row.kl_worst, row.worst_sample, row.top1.value);
@@ -135,16 +143,27 @@ nlohmann::ordered_json summary_json(const Summary& summary) {
   nlohmann::ordered_json rows = nlohmann::json::array();
   for (const SummaryRow& row : summary.rows) {
     if (row.n_sample == 0) {
-      rows.push_back(
-          {{"policy", row.policy}, {"kept", row.kept}, {"samples", 0}, {"failed", row.n_failed}, {"kl", nullptr}});
+      rows.push_back({{"policy", row.policy},
+                      {"question", to_string(row.question)},
+                      {"kept", row.kept},
+                      {"samples", 0},
+                      {"failed", row.n_failed},
+                      {"kl", nullptr}});
       continue;
     }
-    nlohmann::ordered_json entry = {{"policy", row.policy},      {"kept", row.kept},
-                                    {"samples", row.n_sample},   {"failed", row.n_failed},
-                                    {"rows", row.rows},          {"bytes", row.bytes},
-                                    {"kl", json_of(row.kl)},     {"kl_median", row.kl_median},
-                                    {"kl_worst", row.kl_worst},  {"worst_sample", row.worst_sample},
-                                    {"top1", json_of(row.top1)}, {"nll", row.nll}};
+    nlohmann::ordered_json entry = {{"policy", row.policy},
+                                    {"question", to_string(row.question)},
+                                    {"kept", row.kept},
+                                    {"samples", row.n_sample},
+                                    {"failed", row.n_failed},
+                                    {"rows", row.rows},
+                                    {"bytes", row.bytes},
+                                    {"kl", json_of(row.kl)},
+                                    {"kl_median", row.kl_median},
+                                    {"kl_worst", row.kl_worst},
+                                    {"worst_sample", row.worst_sample},
+                                    {"top1", json_of(row.top1)},
+                                    {"nll", row.nll}};
     if (row.score >= 0) entry["score"] = row.score;
     if (row.n_pair > 0) {
       entry["pairs"] = row.n_pair;

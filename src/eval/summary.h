@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 RippleKV contributors
 // SPDX-License-Identifier: MIT
 //
-// What the lines of a results file say together: per policy and kept fraction means, medians, worst samples, and paired
-// comparisons with a baseline on the same samples. Pure; where the lines come from is results.h's business.
+// What the lines of a results file say together: per policy, question and kept fraction means, medians, worst samples,
+// and paired comparisons with a baseline on the same samples. Pure; where the lines come from is results.h's business.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -16,6 +16,7 @@ namespace ripplekv {
 
 struct SummaryRow {
   std::string policy;
+  QuestionMode question = QuestionMode::kAware;
   double kept = 1;
   int n_sample = 0;  // measured
   int n_failed = 0;
@@ -28,7 +29,7 @@ struct SummaryRow {
   Interval top1;
   double nll = 0;
   double score = -1;  // mean of 0 to 1; -1: not scored
-  // To the baseline at the same kept fraction over the samples both have; 0 pairs: none.
+  // To the baseline at the same kept fraction and question over the samples both have; 0 pairs: none.
   int n_pair = 0;
   Interval kl_ratio;  // mean KL over the baseline's mean KL
   double sign_p = 1;  // two-sided sign test of the pairs' KL
@@ -36,7 +37,7 @@ struct SummaryRow {
 
 struct Summary {
   std::string baseline;
-  std::vector<SummaryRow> rows;  // kept fractions ascending, policies in the order asked for
+  std::vector<SummaryRow> rows;  // kept fractions ascending, policies in the order asked for, each aware and agnostic
 };
 
 // policies: those to be listed. baseline: empty for the first of them that is not full.

@@ -16,7 +16,7 @@ namespace ripplekv {
 namespace {
 
 constexpr int64_t kNodes = 64;  // of a graph, beside those per KV head
-constexpr int64_t kNodesPerHead = 32;
+constexpr int64_t kNodesPerHead = 64;
 constexpr int64_t kQueryBlock = 64;        // queries whose attention is computed at once
 constexpr int64_t kFuturePositions = 512;  // as the paper's n_future_positions
 
@@ -42,6 +42,24 @@ void read_heads(const std::vector<ggml_tensor*>& heads, std::vector<float>& resu
     ggml_backend_tensor_get(head, to, 0, ggml_nbytes(head));
     to += ggml_nelements(head);
   }
+}
+
+// The sum over the second dimension of [n, n_column, n_group], by halves: a transposed copy for ggml_sum_rows() would
+// cost more than the attention itself.
+ggml_tensor* sum_of_columns(ggml_context* context, ggml_tensor* x) {
+  const auto columns = [&](int64_t first, int64_t n) {
+    return ggml_view_3d(context, x, x->ne[0], n, x->ne[2], x->nb[1], x->nb[2], static_cast<size_t>(first) * x->nb[1]);
+  };
+  ggml_tensor* odd = nullptr;  // [n, 1, n_group]: columns that had no other half
+  while (x->ne[1] > 1) {
+    const int64_t half = x->ne[1] / 2;
+    if (x->ne[1] % 2 != 0) {
+      ggml_tensor* last = columns(2 * half, 1);
+      odd = odd == nullptr ? last : ggml_add(context, odd, last);
+    }
+    x = ggml_add(context, columns(0, half), columns(half, half));
+  }
+  return odd == nullptr ? x : ggml_add(context, x, odd);
 }
 
 ggml_tensor* output(ggml_cgraph* graph, ggml_tensor* tensor) {
@@ -85,8 +103,7 @@ Status Forward::add_window_attention(const LayerCache& cache, ggml_tensor* queri
       q = ggml_permute(context, q, 0, 2, 1, 3);            // [head_dim, n_query, n_group] !! permuted !!
       ggml_tensor* weights = ggml_mul_mat(context, k, q);  // [n_seen, n_query, n_group]
       weights = ggml_soft_max_ext(context, weights, mask, config.attention_scale, 0.0F);
-      weights = ggml_cont(context, ggml_permute(context, weights, 1, 0, 2, 3));  // [n_query, n_seen, n_group]
-      attention.push_back(output(graph, ggml_sum_rows(context, weights)));       // [1, n_seen, n_group]
+      attention.push_back(output(graph, sum_of_columns(context, weights)));  // [n_seen, 1, n_group]
     }
     return [&, mask] {
       std::vector<float> values(static_cast<size_t>(n_seen * n_query), 0.0F);

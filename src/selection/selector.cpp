@@ -13,18 +13,26 @@
 
 #include "base/text.h"
 #include "selection/methods.h"
+#include "selection/options_read.h"
 
 namespace ripplekv {
 namespace {
 
-#define RKV_INFO(name, factory, summary) SelectorInfo{name, summary},
+#define RKV_INFO(name, factory, reads, summary) SelectorInfo{name, summary},
 constexpr std::array kInfos = {RKV_SELECTION_METHODS(RKV_INFO)};
 #undef RKV_INFO
 
 using Factory = std::unique_ptr<Selector> (*)(const SelectorOptions&);
-#define RKV_FACTORY(name, factory, summary) Factory{factory},
+#define RKV_FACTORY(name, factory, reads, summary) Factory{factory},
 constexpr std::array kFactories = {RKV_SELECTION_METHODS(RKV_FACTORY)};
 #undef RKV_FACTORY
+
+#define RKV_READS(name, factory, reads, summary) std::string_view{reads},
+constexpr std::array kReads = {RKV_SELECTION_METHODS(RKV_READS)};
+#undef RKV_READS
+
+constexpr std::array<std::string_view, 7> kOptions = {"window",     "kernel", "pooling", "group",
+                                                      "value_norm", "n_sink", "seed"};
 
 Status check_options(std::string_view name, const SelectorOptions& options) {
   if (options.window < 1 || options.window > kWindowMax) {
@@ -44,6 +52,21 @@ Status check_options(std::string_view name, const SelectorOptions& options) {
 }  // namespace
 
 std::span<const SelectorInfo> selector_registry() { return kInfos; }
+
+std::vector<std::string_view> options_read(std::string_view selector) {
+  const bool sinks = selector.starts_with(kSinksPrefix);
+  if (sinks) selector.remove_prefix(kSinksPrefix.size());
+  const auto info =
+      std::find_if(kInfos.begin(), kInfos.end(), [&](const SelectorInfo& i) { return i.name == selector; });
+  RKV_CHECK(info != kInfos.end());
+  const std::string_view reads = kReads[static_cast<size_t>(info - kInfos.begin())];
+  std::vector<std::string_view> options;
+  for (const std::string_view option : kOptions) {
+    if (reads.find(option) != std::string_view::npos || (sinks && (option == "window" || option == "n_sink")))
+      options.push_back(option);
+  }
+  return options;
+}
 
 Result<std::unique_ptr<Selector>> make_selector(std::string_view name, const SelectorOptions& options) {
   if (name.starts_with(kSinksPrefix)) {

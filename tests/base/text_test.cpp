@@ -142,6 +142,12 @@ TEST(Human, Bytes) {
   EXPECT_EQ(human_bytes(-2048), "-2.0 KiB");
 }
 
+TEST(Human, Counts) {
+  EXPECT_EQ(counted(0, "sample"), "0 samples");
+  EXPECT_EQ(counted(1, "sample"), "1 sample");
+  EXPECT_EQ(counted(size_t{12}, "token"), "12 tokens");
+}
+
 TEST(Human, Duration) {
   const std::vector<std::pair<double, std::string>> cases = {
       {0, "0ms"},         {0.0354, "35ms"}, {0.9996, "1.0s"}, {4.21, "4.2s"},      {9.949, "9.9s"},  {9.96, "10s"},

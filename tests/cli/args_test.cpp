@@ -27,18 +27,21 @@ Cases<Args> selector_cases(Words beside, Get get) {
       {{"--pooling"}, "max", beside, [get](const Args& a) { return get(a).options.pooling == Pooling::kMax; }},
       {{"--group"}, "max", beside, [get](const Args& a) { return get(a).options.group == GroupReduce::kMax; }},
       {{"--value-norm"}, "", beside, [get](const Args& a) { return get(a).options.value_norm; }},
-      {{"--n-sink"}, "0", beside, [get](const Args& a) { return get(a).options.n_sink == 0; }},
+      {{"--n-sink"},
+       "0",
+       beside + Words{"--selector", "streaming_llm"},
+       [get](const Args& a) { return get(a).options.n_sink == 0; }},
   };
 }
 
 template <class Args>
-Cases<Args> choice_cases() {
+Cases<Args> choice_cases(Words beside = {}) {
   return {
-      {{"--calibration"}, "texts", {}, [](const Args& a) { return a.choice.calibration == "texts"; }},
-      {{"--limit"}, "3", {}, [](const Args& a) { return a.choice.n_sample == 3; }},
-      {{"--max-tokens"}, "1k", {}, [](const Args& a) { return a.choice.max_tokens == 1024; }},
-      {{"--answer-tokens"}, "9", {}, [](const Args& a) { return a.choice.n_answer == 9; }},
-      {{"-s", "--seed"}, "7", {}, [](const Args& a) { return a.choice.seed == 7; }},
+      {{"--calibration"}, "texts", beside, [](const Args& a) { return a.choice.calibration == "texts"; }},
+      {{"--limit"}, "3", beside, [](const Args& a) { return a.choice.n_sample == 3; }},
+      {{"--max-tokens"}, "1k", beside, [](const Args& a) { return a.choice.max_tokens == 1024; }},
+      {{"--answer-tokens"}, "9", beside, [](const Args& a) { return a.choice.n_answer == 9; }},
+      {{"-s", "--seed"}, "7", beside, [](const Args& a) { return a.choice.seed == 7; }},
   };
 }
 
@@ -194,7 +197,7 @@ TEST(Args, AllocateTakesEveryFlag) {
       verbose_case<A>(),
   };
   check_flags<A>({"--kv-budget", "10%"},
-                 all(own, choice_cases<A>(), allocator_cases<A>({}, [](const A& a) { return a.allocator; }),
+                 all(own, choice_cases<A>({"--audit"}), allocator_cases<A>({}, [](const A& a) { return a.allocator; }),
                      selector_cases<A>({}, [](const A& a) { return a.selector; }),
                      kv_type_cases<A>([](const A& a) { return a.type; })));
 }
@@ -272,6 +275,7 @@ TEST(Args, EvalTakesEveryFlagAndABareSuite) {
       {{"--max-tokens"}, "1k", {}, [](const A& a) { return a.max_tokens == 1024; }},
       {{"--policies"}, "full,knorm", {"leval", "-o", "o"}, [](const A& a) { return a.policies.size() == 2; }, true},
       {{"--budgets"}, "5%", {}, [](const A& a) { return a.kept == std::vector<double>{0.05}; }},
+      {{"--question"}, "both", {}, [](const A& a) { return a.question == "both"; }},
       {{"--match"}, "bytes", {}, [](const A& a) { return a.match_bytes; }},
       {{"--profile"}, "p.json", {}, [](const A& a) { return a.profile_file == "p.json"; }},
       {{"-ctk", "--cache-type-k"}, "f32", {}, [](const A& a) { return a.type.k == KvType::kF32; }},
@@ -491,6 +495,11 @@ TEST(Args, RefusesFlagsThatContradictOrDoNothing) {
       {{"run", "--kv-budget", "10%", "--allocator", "ripple", "--beta", "8"},
        {"--beta: got it beside --allocator ripple"}},
       {{"trace", "--input", "x", "-o", "t", "--html", "t"}, {"--html: got the file of --output"}},
+      {{"allocate", "--kv-budget", "10%", "--limit", "3"}, {"--limit: got it with nothing to measure", "--audit"}},
+      {{"run", "--kv-budget", "10%", "--selector", "tova", "--kernel", "1"},
+       {"--kernel: got it beside --selector tova, which reads no option"}},
+      {{"profile", "--selector", "streaming_llm", "--group", "max"}, {"--group", "only --window, --n-sink"}},
+      {{"tune", "--kv-budget", "10%", "--selector", "h2o", "--n-sink", "3"}, {"--n-sink", "no option"}},
       {{"tune"}, {"ripplekv tune", "--kv-budget", "required"}},
       {{"validate", "--json", "x"}, {"ripplekv validate", "--data", "required"}},
       {{"eval", "leval", "-o", "x"}, {"ripplekv eval", "--policies", "required"}},

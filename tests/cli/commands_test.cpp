@@ -168,12 +168,57 @@ TEST_F(CommandsTest, AFullDiskLeavesTheOldFiles) {
     EXPECT_EQ(std::distance(begin(left), end(left)), 1) << c.args;
   }
   // Standard output is a file too.
-  for (const std::string args : {"inspect -m $M --json", "models --json", "trace -m $M --input $D/ids3.json",
-                                 "run -m $M -p a -n 2 --json", "run -m $M -p a -n 2"}) {
-    const Outcome outcome = test::shell(prefix() + "$P " + args + " 2>&1 >/dev/full");
-    EXPECT_EQ(outcome.exit_code, 1) << args;
-    EXPECT_NE(outcome.text.find("standard output could not be written"), std::string::npos) << outcome.text;
+  write("pairs.json", R"([{"metric": "qa_f1", "prediction": "a", "answer": "a"}])");
+  for (const std::string args :
+       {"inspect -m $M", "inspect -m $M --json", "models --json", "trace -m $M --input $D/ids3.json",
+        "run -m $M -p a -n 2 --json", "run -m $M -p a -n 2", "score $D/pairs.json",
+        "export $D/full/b.json --tokens 64k", "allocate --profile $D/profile.json --kv-budget 25% --window 8",
+        "run -m $M -i -n 2 --temp 0 <$D/pairs.json"}) {
+    ASSERT_EQ(run("allocate --profile $D/profile.json --kv-budget 25% --window 8 -o $D/full/b.json").exit_code, 0);
+    for (const auto& [to, reason] : {std::pair<std::string, std::string>{">/dev/full", "No space left on device"},
+                                     {">&-", "Bad file descriptor"},
+                                     {"| true", "Broken pipe"}}) {
+      // The reader that leaves at once has left when the program begins.
+      const Outcome outcome =
+          to == "| true"
+              ? test::shell(prefix() + "exec 3>&1; { sleep 0.2; $P " + args + " 2>&3; echo code $? >&3; } | true")
+              : test::shell(prefix() + "$P " + args + " 2>&1 " + to + "; echo code $?");
+      EXPECT_NE(outcome.text.find(": standard output could not be written: " + reason + "\n"), std::string::npos)
+          << args << to << "\n"
+          << outcome.text;
+      EXPECT_NE(outcome.text.find("code 1\n"), std::string::npos) << args << to << "\n" << outcome.text;
+    }
   }
+}
+
+// One rule for all commands: folders that are missing are made.
+TEST_F(CommandsTest, MissingFoldersAreMade) {
+  write("pairs.json", R"([{"metric": "qa_f1", "prediction": "a", "answer": "a"}])");
+  for (const std::string args : {"score $D/pairs.json -o $D/made/$N/scores.json",
+                                 "allocate --profile $D/profile.json --kv-budget 25% --window 8 -o $D/made/$N/b.json",
+                                 "trace -m $M --input $D/document.txt -o $D/made/$N/t.json --html $D/made/$N/h/t.html",
+                                 "run -m $M -i -n 2 --temp 0 < $D/turns.txt"}) {
+    write("turns.txt", "hello\n/save " + folder_ + "/made/chat/session.bin\n");
+    static int n = 0;
+    const Outcome outcome = run("--version >/dev/null; N=" + std::to_string(n++) + "; $P " + args);
+    EXPECT_EQ(outcome.exit_code, 0) << args << outcome.text;
+  }
+  EXPECT_TRUE(std::filesystem::exists(folder_ + "/made/chat/session.bin"));
+}
+
+TEST_F(CommandsTest, CurvesMeasuredOtherwiseAreNoted) {
+  const std::string allocate = "allocate --profile $D/profile.json --kv-budget 40% --window 8 ";
+  EXPECT_EQ(run(allocate).text.find("note"), std::string::npos) << run(allocate).text;
+  EXPECT_NE(
+      run(allocate + "-ctk q8_0")
+          .text.find("note: the profile's curves were measured with f16/f16 rows, not q8_0/f16; 'ripplekv profile'"),
+      std::string::npos)
+      << run(allocate + "-ctk q8_0").text;
+  EXPECT_NE(run("run -m $M -f $D/document.txt -n 2 --profile $D/profile.json --kv-budget 40% --selector tova")
+                .text.find("note: the profile's curves were measured with selector snapkv, not tova"),
+            std::string::npos);
+  EXPECT_NE(run(allocate + "--kernel 1").text.find("measured with other options of snapkv"), std::string::npos);
+  EXPECT_EQ(run(allocate + "--kernel 1 --allocator uniform").text.find("note"), std::string::npos);
 }
 
 TEST_F(CommandsTest, DecodeStaysWithinItsBudget) {

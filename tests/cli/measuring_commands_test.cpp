@@ -78,6 +78,34 @@ TEST_F(MeasuringCommandsTest, EvalMeasuresOnceAndGoesOn) {
             std::string::npos);
 }
 
+// Two questions of each document: one prefill for both, both ways side by side, and each way is gone on with by itself.
+TEST_F(MeasuringCommandsTest, EvalAsksAfterCompression) {
+  std::filesystem::create_directory(folder_ + "/asked");
+  std::string text;
+  for (int i = 0; i < 12; ++i) text += "ship " + std::to_string(i * 37 % 101) + " lies at quay. ";
+  std::ofstream(folder_ + "/asked/financial_qa.jsonl")
+      << json{{"input", text}, {"instructions", {"Which ship?", "At which quay?"}}, {"outputs", {"ship 37", "none"}}}
+      << "\n";
+  const std::string command =
+      "eval leval -m $M --data $D/asked --max-tokens 200 --answer-tokens 4 --budgets 40% --policies "
+      "full,snapkv:window=8 -o $D/q.jsonl --question ";
+  const Outcome aware = run(command + "aware");
+  ASSERT_EQ(aware.exit_code, 0) << aware.text;
+  EXPECT_EQ(aware.text.find("agnostic"), std::string::npos) << aware.text;
+  const std::string before = text_of("q.jsonl");
+  const Outcome both = run(command + "both");
+  ASSERT_EQ(both.exit_code, 0) << both.text;
+  EXPECT_NE(both.text.find("| 40% | snapkv:window=8 | aware | 2 |"), std::string::npos) << both.text;
+  EXPECT_NE(both.text.find("| 40% | snapkv:window=8 | agnostic | 2 |"), std::string::npos) << both.text;
+  EXPECT_NE(both.text.find("| 100% | full | agnostic | 2 |"), std::string::npos) << both.text;
+  EXPECT_NE(both.text.find("questions"), std::string::npos) << "where the time went: " << both.text;
+  const std::string after = text_of("q.jsonl");
+  EXPECT_EQ(after.substr(0, before.size()), before) << "what was measured stays";
+  EXPECT_EQ(std::count(after.begin(), after.end(), '\n'), 1 + 2 * 4);
+  EXPECT_NE(run(command + "never").text.find("expected aware, agnostic, both"), std::string::npos)
+      << run(command + "never").text;
+}
+
 TEST_F(MeasuringCommandsTest, EvalScoresAnswers) {
   const Outcome outcome =
       run("eval leval -m $M --data $D/data --tasks financial_qa --limit 1 --max-tokens 150 "
@@ -123,6 +151,9 @@ TEST_F(MeasuringCommandsTest, Validate) {
   }
   EXPECT_EQ(validation.at("damage")[0].at("mean").size(), 3U);
   EXPECT_FALSE(std::filesystem::exists(folder_ + "/v.json.0.part"));
+  const Outcome refused = run("validate -m $M --data $D/none.jsonl --json $D/v2.json");
+  EXPECT_NE(refused.text.find("none.jsonl"), std::string::npos) << refused.text;
+  EXPECT_EQ(refused.text.find("1 of"), std::string::npos) << "nothing has begun: " << refused.text;
 }
 
 TEST_F(MeasuringCommandsTest, TuneWritesTheBest) {

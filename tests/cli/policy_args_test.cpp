@@ -50,5 +50,19 @@ TEST(PolicyArgs, Refusals) {
   }
 }
 
+// What a selector does not read has no effect.
+TEST(PolicyArgs, OptionsThatTheSelectorDoesNotReadAreRefused) {
+  const auto refusal = [](std::string_view text) { return parse_policy(text).status().message(); };
+  EXPECT_NE(refusal("tova:kernel=1").find("--kernel: got it beside --selector tova, which reads no option"),
+            std::string::npos)
+      << refusal("tova:kernel=1");
+  EXPECT_NE(refusal("streaming_llm:value-norm").find("which reads only --window, --n-sink"), std::string::npos);
+  EXPECT_NE(refusal("snapkv:n-sink=2").find("which reads only --window, --kernel, --pooling, --group, --value-norm"),
+            std::string::npos);
+  EXPECT_FALSE(parse_policy("h2o:window=8").ok());
+  EXPECT_TRUE(parse_policy("sinks+h2o:window=8:n-sink=1").ok());
+  EXPECT_TRUE(parse_policy("h2o+pyramid:window=8").ok()) << "the pyramid's";
+}
+
 }  // namespace
 }  // namespace ripplekv

@@ -39,12 +39,15 @@ TEST(Program, UsageErrorsAreOneLineOnStderrAndExit2) {
 }
 
 TEST(Program, OutputThatCannotBeWrittenIsAFailure) {
-  for (const std::string args : {"--version", "help --markdown"}) {
-    const Outcome full = shell("$P " + args + " 2>&1 >/dev/full");
+  for (const std::string args : {"--version", "help --markdown", "models", "models --json"}) {
+    const Outcome full = shell("export RIPPLEKV_CACHE_DIR=/nowhere; $P " + args + " 2>&1 >/dev/full");
     EXPECT_EQ(full.exit_code, 1) << args;
-    EXPECT_NE(full.text.find("could not be written"), std::string::npos) << full.text;
-    const Outcome closed = shell("$P " + args + " 2>&1 >&-");
+    EXPECT_NE(full.text.find(": standard output could not be written: No space left on device\n"), std::string::npos)
+        << full.text;
+    const Outcome closed = shell("export RIPPLEKV_CACHE_DIR=/nowhere; $P " + args + " 2>&1 >&-");
     EXPECT_EQ(closed.exit_code, 1) << args;
+    EXPECT_NE(closed.text.find(": standard output could not be written: Bad file descriptor\n"), std::string::npos)
+        << closed.text;
   }
   // The reader is gone before anything is written: a message and an exit code, no death by SIGPIPE.
   const Outcome gone = shell("exec 3>&1; { sleep 0.3; $P help --markdown 2>&3; echo code $? >&3; } | true");

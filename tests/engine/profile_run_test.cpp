@@ -8,9 +8,11 @@
 #include <sys/stat.h>
 
 #include <atomic>
+#include <barrier>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include "base/random.h"
 #include "engine/tiny_engine.h"
@@ -179,6 +181,63 @@ TEST_F(ProfileRunTest, ResumedIsTheSameAsUninterrupted) {
   EXPECT_EQ(contents(options.path), before);
 }
 
+// Two ranks as two threads, each with an engine of its own: the artefact of one process, whatever was there before.
+TEST_F(ProfileRunTest, RanksShareTheSamples) {
+  const std::string folder = test::temp_dir();
+  const auto whole = run_profile(*engine_, settings(), samples(5), {.path = folder + "/whole.json"});
+  ASSERT_TRUE(whole.ok()) << whole.status().message();
+  const std::string path = folder + "/shared.json";
+  const auto share = [&](bool fresh) {
+    std::barrier barrier(2);
+    std::vector<Result<Profile>> results(2, Result<Profile>(io_error("did not run")));
+    const auto as_rank = [&](int rank) {
+      ProfileRunOptions options{.path = path, .fresh = fresh};
+      options.ranks = {rank, 2, [&barrier] { barrier.arrive_and_wait(); }};
+      const auto engine = make_engine(512);
+      results[static_cast<size_t>(rank)] = run_profile(*engine, settings(), samples(5), options);
+    };
+    std::thread other(as_rank, 1);
+    as_rank(0);
+    other.join();
+    for (const auto& result : results) {
+      ASSERT_TRUE(result.ok()) << result.status().message();
+      ASSERT_EQ(result->samples.size(), 5U);
+      EXPECT_TRUE(result->complete());
+      for (size_t i = 0; i < 5; ++i) {
+        EXPECT_EQ(result->samples[i].id, whole->samples[i].id);
+        EXPECT_EQ(result->samples[i].sensitivity, whole->samples[i].sensitivity);
+        EXPECT_EQ(result->samples[i].damage, whole->samples[i].damage);
+      }
+      EXPECT_EQ(result->n_forward_tokens, whole->n_forward_tokens);
+    }
+    EXPECT_TRUE(parts_of(path).empty());
+  };
+  share(/*fresh=*/false);
+  share(/*fresh=*/false);  // nothing is left to do
+  share(/*fresh=*/true);
+
+  // What ranks left that died: samples 1 and 3 in parts, of which one had joined already. One process goes on, too.
+  for (const bool by_one : {false, true}) {
+    Profile first = *whole;
+    first.samples = {whole->samples[1]};
+    first.n_forward_tokens = 0;
+    Profile second = first;
+    second.samples = {whole->samples[1], whole->samples[3]};
+    second.n_forward_tokens = 2 * whole->n_forward_tokens / 5;
+    ASSERT_TRUE(write_profile(first, path).ok());
+    ASSERT_TRUE(write_profile(second, part_path(path, 6)).ok());
+    if (by_one) {
+      const auto resumed = run_profile(*engine_, settings(), samples(5), {.path = path});
+      ASSERT_TRUE(resumed.ok()) << resumed.status().message();
+      EXPECT_EQ(resumed->samples[3].damage, whole->samples[3].damage);
+      EXPECT_EQ(resumed->samples[4].damage, whole->samples[4].damage);
+      EXPECT_TRUE(parts_of(path).empty());
+    } else {
+      share(/*fresh=*/false);
+    }
+  }
+}
+
 TEST_F(ProfileRunTest, RefusesToResumeAnotherProfile) {
   const ProfileRunOptions options{.path = test::temp_dir() + "/profile.json"};
   ASSERT_TRUE(run_profile(*engine_, settings(), samples(2), options).ok());
@@ -202,7 +261,7 @@ TEST_F(ProfileRunTest, RefusesToResumeAnotherProfile) {
   EXPECT_NE(message(changed).find("got other tokens in 'sample 1'"), std::string::npos);
   changed = samples(2);
   changed[1].id = "x";
-  EXPECT_NE(message(changed).find("got 'sample 1' as number 2, expected 'x'"), std::string::npos);
+  EXPECT_NE(message(changed).find("got 'sample 1', expected those of today's calibration"), std::string::npos);
   EXPECT_NE(message(samples(1)).find("samples: got 2, expected at most 1"), std::string::npos);
   EXPECT_EQ(contents(options.path), before);
   const ProfileRunOptions fresh{.path = options.path, .fresh = true};

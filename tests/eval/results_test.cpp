@@ -65,13 +65,37 @@ TEST_F(ResultsTest, WhatIsAppendedComesBack) {
   EXPECT_EQ(again->lines()[1].score, 0.75);
   EXPECT_EQ(again->lines()[1].answer, "an answer\nwith \xEF\xBF\xBD bytes");
   EXPECT_EQ(again->lines()[2].error, "no memory");
-  EXPECT_TRUE(again->has("s1", "a", 0.1));
-  EXPECT_FALSE(again->has("s1", "a", 0.2));
-  EXPECT_FALSE(again->has("s2", "b", 0.1)) << "what failed is tried again";
+  EXPECT_TRUE(again->has("s1", "a", QuestionMode::kAware, 0.1));
+  EXPECT_FALSE(again->has("s1", "a", QuestionMode::kAgnostic, 0.1));
+  EXPECT_FALSE(again->has("s1", "a", QuestionMode::kAware, 0.2));
+  EXPECT_FALSE(again->has("s2", "b", QuestionMode::kAware, 0.1)) << "what failed is tried again";
   const auto read = read_results(path_);
   ASSERT_TRUE(read.ok());
   EXPECT_EQ(read->lines.size(), 3U);
   EXPECT_NE(read->header.find("\"model\":\"a\""), std::string::npos);
+}
+
+// Both may stand in one file; lines of before there was a choice are aware.
+TEST_F(ResultsTest, QuestionAwareAndAgnosticAreApart) {
+  ResultLine agnostic = line("s1", "a", 0.1, 0.75);
+  agnostic.question = QuestionMode::kAgnostic;
+  ASSERT_TRUE(open()->append({line("s1", "a", 0.1, 0.5), agnostic}).ok());
+  append_text(
+      "{\"sample\": \"s2\", \"task\": \"task\", \"policy\": \"a\", \"kept\": 0.1, \"n_prompt\": 9, \"rows\": 4, "
+      "\"bytes\": 4, \"kl\": 0.1, \"kl_max\": 0.1, \"top1\": 1, \"nll\": 1}\n");
+  const auto file = open();
+  ASSERT_TRUE(file.ok()) << file.status().message();
+  EXPECT_EQ(file->lines()[1].question, QuestionMode::kAgnostic);
+  EXPECT_EQ(file->lines()[2].question, QuestionMode::kAware);
+  const Summary summary = summarise(file->lines(), {"a"}, "");
+  ASSERT_EQ(summary.rows.size(), 2U);
+  EXPECT_NEAR(summary.rows[0].kl.value, 0.3, 1e-12);
+  EXPECT_EQ(summary.rows[1].question, QuestionMode::kAgnostic);
+  EXPECT_NEAR(summary.rows[1].kl.value, 0.75, 1e-12);
+  EXPECT_NE(summary_table(summary).find("| 10% | a | agnostic | 1 |"), std::string::npos) << summary_table(summary);
+  append_text("{\"sample\": \"s3\", \"task\": \"t\", \"policy\": \"a\", \"question\": \"maybe\", \"kept\": 0.1}\n");
+  EXPECT_NE(open().status().message().find("got 'maybe', expected aware or agnostic"), std::string::npos)
+      << open().status().message();
 }
 
 TEST_F(ResultsTest, ATornLineIsDroppedAndNothingElse) {
@@ -103,6 +127,51 @@ TEST_F(ResultsTest, Refusals) {
   std::ofstream(path_, std::ios::trunc).close();
   EXPECT_NE(open().status().message().find("no whole line"), std::string::npos);
   EXPECT_FALSE(ResultsFile::open("/nowhere/at/all.jsonl", {}, false).ok());
+}
+
+// Two ranks one after the other, the first last, which joins: lines in the order of the samples, none twice or lost.
+TEST_F(ResultsTest, RanksWriteApartAndAreJoined) {
+  const std::map<std::string, size_t> places = {{"s0", 0}, {"s1", 1}, {"s2", 2}, {"s3", 3}};
+  const auto as_rank = [&](int rank) {
+    auto file = ResultsFile::open(path_, {{"model", "a"}, {"n", 3}}, false, {rank, 2, nullptr});
+    EXPECT_TRUE(file.ok()) << file.status().message();
+    return std::move(*file);
+  };
+  ASSERT_TRUE(open()->append({line("s2", "a", 0.1, 0.5)}).ok());
+  ResultsFile first = as_rank(0);
+  ResultsFile second = as_rank(1);
+  ASSERT_TRUE(first.append({line("s0", "b", 0.1, 0.1), line("s0", "c", 0.1, 0.2)}).ok());
+  ASSERT_TRUE(second.append({line("s3", "b", 0.1, 0.3)}).ok());
+  ASSERT_TRUE(second.append({line("s1", "b", 0.1, 0.4)}).ok());
+  EXPECT_EQ(parts_of(path_).size(), 2U);
+  // Both die here. Another first rank, and one process, go on; a torn line of a part is dropped.
+  std::ofstream(part_path(path_, 1), std::ios::app) << "{\"sample\": \"s2";
+  ResultsFile again = as_rank(0);
+  EXPECT_TRUE(again.has("s3", "b", QuestionMode::kAware, 0.1));
+  EXPECT_TRUE(again.has("s0", "c", QuestionMode::kAware, 0.1));
+  EXPECT_FALSE(again.has("s2", "b", QuestionMode::kAware, 0.1));
+  auto alone = open();
+  ASSERT_TRUE(alone.ok());
+  ASSERT_TRUE(alone->append({line("s2", "b", 0.1, 0.6)}).ok());
+  ASSERT_TRUE(alone->join(places).ok());
+  EXPECT_TRUE(parts_of(path_).empty());
+  std::vector<std::string> order;
+  for (const ResultLine& of : alone->lines()) order.push_back(of.sample + of.policy);
+  EXPECT_EQ(order, (std::vector<std::string>{"s2a", "s0b", "s0c", "s1b", "s2b", "s3b"}));
+  EXPECT_EQ(open()->lines().size(), 6U);
+
+  // Killed between the joined file and the removal of the parts.
+  ResultsFile late = as_rank(1);
+  ASSERT_TRUE(late.append({line("s1", "b", 0.1, 0.4), line("s1", "z", 0.1, 0.4)}).ok());
+  auto last = open();
+  ASSERT_TRUE(last->join(places).ok());
+  EXPECT_EQ(last->lines().size(), 7U);
+  // A part of another run is refused, unless all is begun anew.
+  ASSERT_TRUE(ResultsFile::open(part_path(path_, 3), {{"model", "other"}, {"n", 3}}, true).ok());
+  EXPECT_NE(open().status().message().find("rank3.part: holds results with model"), std::string::npos)
+      << open().status().message();
+  EXPECT_TRUE(open("a", /*fresh=*/true)->lines().empty());
+  EXPECT_TRUE(parts_of(path_).empty());
 }
 
 TEST_F(ResultsTest, ASummaryCountsAndCompares) {

@@ -1,14 +1,17 @@
 // SPDX-FileCopyrightText: 2026 RippleKV contributors
 // SPDX-License-Identifier: MIT
 //
-// The runner on a tiny model: every number is what a prefill, a decode and a trace of their own give.
+// The runner on a tiny model: every number is what a prefill, an extension, a decode and a trace of their own give.
 #include "eval/runner.h"
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "engine/generate.h"
 #include "engine/tiny_engine.h"
 #include "engine/trace.h"
+#include "test_util/oracle.h"
 
 namespace ripplekv {
 namespace {
@@ -122,6 +125,129 @@ TEST_F(RunnerTest, EqualBytes) {
   }
   EXPECT_EQ(result->results[0].rows, 120);
   EXPECT_GT(result->results[1].rows, 250);
+}
+
+// What follows reads a document of 70 tokens and then questions of it.
+class AgnosticRunnerTest : public RunnerTest {
+ protected:
+  static constexpr int64_t kDocument = 70;
+  static constexpr int64_t kQuestion = 11;
+
+  PromptRunner runner(const RunnerOptions& options) {
+    auto made = PromptRunner::create(*engine_, tokens(kDocument), options, kQuestion, nullptr);
+    EXPECT_TRUE(made.ok()) << made.status().message();
+    return std::move(*made);
+  }
+  static PromptResult ask(PromptRunner& runner, const std::vector<int32_t>& question, const RunnerOptions& options) {
+    auto result = runner.ask(question, options.policies);
+    EXPECT_TRUE(result.ok()) << result.status().message();
+    return std::move(*result);
+  }
+};
+
+// With nothing dropped it does not matter when the question was read. Both caches are held to KL <= 1e-6 of each other
+// (extend_test.cpp); so two log probabilities of a likely token differ by no more than about the root of twice that.
+TEST_F(AgnosticRunnerTest, TheFullCacheAnswersAsIfThePromptWereWhole) {
+  RunnerOptions with_answers = options();
+  with_answers.n_generate = 12;
+  with_answers.kept = {1};
+  PromptRunner apart = runner(with_answers);
+  const auto question = tokens(kQuestion, 2);
+  const PromptResult agnostic = ask(apart, question, with_answers);
+  std::vector<int32_t> whole = tokens(kDocument);
+  whole.insert(whole.end(), question.begin(), question.end());
+  const auto aware = run_prompt(*engine_, whole, with_answers, nullptr);
+  ASSERT_TRUE(aware.ok());
+  EXPECT_EQ(agnostic.n_prompt, aware->n_prompt);
+  EXPECT_EQ(agnostic.full_answer, aware->full_answer);
+  EXPECT_EQ(agnostic.full_text, aware->full_text);
+  ASSERT_EQ(agnostic.results.size(), aware->results.size());
+  for (size_t i = 0; i < agnostic.results.size(); ++i) {  // the full cache, and policies that keep all
+    const PolicyResult& got = agnostic.results[i];
+    EXPECT_NEAR(got.nll, aware->results[i].nll, std::sqrt(2e-6)) << got.policy;
+    EXPECT_LE(got.kl, 1e-6) << got.policy;
+    EXPECT_EQ(got.rows, aware->results[i].rows) << got.policy;
+    EXPECT_EQ(got.answer, aware->full_text) << got.policy;
+  }
+}
+
+TEST_F(AgnosticRunnerTest, EachResultIsThatOfAPrefillAndAnExtensionOfItsOwn) {
+  RunnerOptions with_answers = options();
+  with_answers.n_generate = 9;
+  PromptRunner apart = runner(with_answers);
+  for (const uint64_t seed : {2, 3}) {
+    const auto question = tokens(kQuestion, seed);
+    const PromptResult result = ask(apart, question, with_answers);
+    const auto extended = [&](const CachePlan& compressed) {
+      Sequence sequence = prefill(*engine_, tokens(kDocument), compressed);
+      CachePlan after = compressed;
+      after.n_prompt += kQuestion;
+      for (int64_t& rows : after.rows) rows += kQuestion;
+      const Status status = engine_->extend(sequence, question, after);
+      EXPECT_TRUE(status.ok()) << status.message();
+      return sequence;
+    };
+    const auto scored = std::span(result.full_answer).first(8);
+    const auto distributions = [&](Sequence& sequence) {
+      std::vector<float> all = sequence.logits;
+      const auto later = engine_->score(sequence.cache, scored);
+      EXPECT_TRUE(later.ok());
+      all.insert(all.end(), later->begin(), later->end());
+      return all;
+    };
+    Sequence full = extended(plan_full(config(), kDocument, kF32Cache));
+    const std::vector<float> p = distributions(full);
+    size_t i = 1;
+    for (const EvalPolicy& of : std::span(with_answers.policies).subspan(1)) {
+      for (const double kept : with_answers.kept) {
+        SCOPED_TRACE(of.name);
+        const PolicyResult& got = result.results[i++];
+        Policy at = of.policy;
+        at.budget = {KvBudget::Kind::kFraction, kept};
+        Sequence alone = extended(plan(at, kDocument));
+        const std::vector<float> q = distributions(alone);
+        const auto n_vocab = static_cast<size_t>(config().n_vocab);
+        double kl = 0;
+        for (size_t t = 0; t < 9; ++t) {
+          kl += test::kl_of_logits(std::span(p).subspan(t * n_vocab, n_vocab),
+                                   std::span(q).subspan(t * n_vocab, n_vocab)) /
+                9;
+        }
+        EXPECT_GT(kl, 1e-5) << "nothing was dropped";
+        EXPECT_NEAR(got.kl, kl, 1e-6);
+        EXPECT_EQ(got.rows, static_cast<int64_t>(kept * 4 * kDocument) + 4 * kQuestion);
+        EXPECT_EQ(got.rows, alone.cache.n_rows());
+        const LayerBytes bytes = alone.cache.bytes();
+        EXPECT_EQ(got.bytes, bytes.payload + bytes.scales + bytes.index);
+        GenerateOptions greedy;
+        greedy.sampling.temperature = 0;
+        greedy.n_predict = 9;
+        greedy.n_ctx = 1000;
+        const auto answer = generate(*engine_, alone, {}, greedy, nullptr);
+        ASSERT_TRUE(answer.ok());
+        EXPECT_EQ(got.answer, answer->text);
+      }
+    }
+  }
+}
+
+// A question leaves no trace: the next one, and the same one again, find the document alone.
+TEST_F(AgnosticRunnerTest, QuestionsDoNotSeeEachOther) {
+  const RunnerOptions plain = options();
+  PromptRunner apart = runner(plain);
+  const PromptResult first = ask(apart, tokens(kQuestion, 2), plain);
+  const PromptResult other = ask(apart, tokens(kQuestion - 4, 3), plain);
+  const PromptResult again = ask(apart, tokens(kQuestion, 2), plain);
+  EXPECT_NE(first.full_answer, other.full_answer);
+  for (const Spent& spent :
+       {apart.cost().prefill, apart.cost().forks, apart.cost().questions, apart.cost().scoring, apart.cost().answers})
+    EXPECT_GT(spent.seconds, 0);
+  EXPECT_EQ(first.full_answer, again.full_answer);
+  ASSERT_EQ(first.results.size(), again.results.size());
+  for (size_t i = 0; i < first.results.size(); ++i) {
+    EXPECT_EQ(first.results[i].kl, again.results[i].kl);
+    EXPECT_EQ(first.results[i].nll, again.results[i].nll);
+  }
 }
 
 TEST_F(RunnerTest, Refusals) {
