@@ -8,9 +8,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <numeric>
 
 #include "model/forward.h"
+#include "model/product_op.h"
 
 namespace ripplekv {
 namespace {
@@ -91,8 +93,12 @@ Status Forward::add_window_attention(const LayerCache& cache, ggml_tensor* queri
   const int64_t n_group = config.n_head / n_head_kv;  // query heads of one KV head
   const int64_t n_seen = first_row + n_query;         // rows the last of these queries sees
   std::vector<ggml_tensor*> attention;
+  std::deque<PackedInputsOp> packed;
+  std::deque<ProductOp> products;
   const auto build = [&](ggml_context* context, ggml_cgraph* graph) -> std::function<void()> {
     attention.clear();
+    products.clear();
+    packed.clear();
     ggml_tensor* mask = ggml_new_tensor_2d(context, GGML_TYPE_F32, n_seen, n_query);
     ggml_set_input(mask);
     for (int64_t head = 0; head < n_head_kv; ++head) {
@@ -100,8 +106,16 @@ Status Forward::add_window_attention(const LayerCache& cache, ggml_tensor* queri
       ggml_tensor* q = ggml_view_3d(
           context, queries, config.head_dim, n_group, n_query, queries->nb[1], queries->nb[2],
           static_cast<size_t>(head * n_group) * queries->nb[1] + static_cast<size_t>(first_slot) * queries->nb[2]);
-      q = ggml_permute(context, q, 0, 2, 1, 3);            // [head_dim, n_query, n_group] !! permuted !!
-      ggml_tensor* weights = ggml_mul_mat(context, k, q);  // [n_seen, n_query, n_group]
+      q = ggml_permute(context, q, 0, 2, 1, 3);  // [head_dim, n_query, n_group] !! permuted !!
+      // All queries as tokens, and the rows as their weights.
+      q = ggml_cont_2d(context, q, config.head_dim, n_query * n_group);
+      ggml_tensor* weights = nullptr;
+      if (kernels_ == CpuKernels::kOurs && ProductOp::supports(k, q)) {
+        weights = products.emplace_back(packed.emplace_back(context, q, n_threads_)).add(context, k);
+      } else {
+        weights = ggml_mul_mat(context, k, q);
+      }
+      weights = ggml_reshape_3d(context, weights, n_seen, n_query, n_group);
       weights = ggml_soft_max_ext(context, weights, mask, config.attention_scale, 0.0F);
       attention.push_back(output(graph, sum_of_columns(context, weights)));  // [n_seen, 1, n_group]
     }
