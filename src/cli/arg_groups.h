@@ -25,7 +25,8 @@ void add_ctx_size(OptionTable& table, int64_t& n_ctx);
 void add_model_args(OptionTable& table, ModelArgs& model, bool may_be_auto = false);
 void add_selector_args(OptionTable& table, SelectorArgs& selector);
 void add_allocator_args(OptionTable& table, AllocatorArgs& allocator, SelectorArgs& selector, bool may_be_file);
-void add_kv_type_args(OptionTable& table, KvTypeArgs& type, std::string_view default_text);
+// may_be_auto: --kv-type auto, where a budget is allocated.
+void add_kv_type_args(OptionTable& table, KvTypeArgs& type, std::string_view default_text, bool may_be_auto = false);
 void add_kv_args(OptionTable& table, KvArgs& kv, bool decodes);  // budget, allocator, selector, format
 void add_sampling_args(OptionTable& table, SamplingArgs& sampling);
 void add_prompt_args(OptionTable& table, PromptArgs& prompt);

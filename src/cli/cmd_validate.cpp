@@ -55,7 +55,8 @@ Status cmd_validate(const ValidateArgs& args) {
     parts.push_back(fmt::format("{}.{}.part", args.output_file, measured.size()));
     print_to_stderr(fmt::format("{} of {}: {}", parts.size(), perturbations().size(), perturbation.name));
     RKV_ASSIGN_OR_RETURN(Profiled profiled, profile_with_progress(args.model, settings, args.data, args.n_sample,
-                                                                  parts.back(), args.fresh, /*fit_curves=*/false));
+                                                                  parts.back(), args.fresh, /*fit_curves=*/false,
+                                                                  /*fit_formats=*/false));
     measured.push_back(std::move(profiled.profile));
   }
   std::optional<Profile> given;

@@ -61,9 +61,10 @@ struct Profiled {
 
 // Loads the model and profiles it with a progress line. path: of the artefact; empty: the cache folder's, under the
 // model's fingerprint. calibration: as above. fit_curves: kept fractions that leave some sample too few rows for the
-// selector are not measured, in place of an error.
+// selector are not measured, in place of an error; fit_formats: nor are formats that the model's rows cannot have.
 Result<Profiled> profile_with_progress(ModelArgs model_args, ProfileSettings settings, const std::string& calibration,
-                                       int n_sample, const std::string& path, bool fresh, bool fit_curves);
+                                       int n_sample, const std::string& path, bool fresh, bool fit_curves,
+                                       bool fit_formats);
 
 void print_to_stderr(const std::string& line);
 
