@@ -16,7 +16,7 @@ tokens=${RIPPLEKV_TOKENS:-2048}
 mkdir -p "$out"
 
 step "profile: built-in samples, one direction per head, damage curves"
-"$program" profile "${model[@]}" --kv-type f32 --curve-types f16,q8_0,q8_0/q4_0,q4_0 --direction head -o "$out/profile.json" >"$out/profile.txt"
+"$program" profile "${model[@]}" --kv-type f32 --curve-types f16,q8_0,q8_0/q4_0 --direction head -o "$out/profile.json" >"$out/profile.txt"
 
 measure() { # NAME POLICIES EVAL-FLAGS...
   local name=$1 policies=$2

@@ -126,7 +126,7 @@ void add_measuring_args(OptionTable& table, ProfileArgs& args) {
              {.names = "--curve-types",
               .value = "LIST",
               .help = "Types that the damage is measured with, K/V or one for both, as in f16,q8_0/q4_0",
-              .default_text = "f16,q8_0,q8_0/q4_0,q4_0; those of the cache if they are given"},
+              .default_text = "f16,q8_0,q8_0/q4_0; those of the cache if they are given"},
              settings.curve_formats, [&args](std::string_view text) {
                args.fit_formats = false;
                return parse_formats(text);

@@ -109,10 +109,7 @@ struct ProfileArgs {
   ProfileArgs() {
     model.weights = kWeightsAuto;
     settings.curve_fractions = {0.05, 0.1, 0.2, 0.4, 1};
-    settings.curve_formats = {{},
-                              {KvType::kQ8_0, KvType::kQ8_0},
-                              {KvType::kQ8_0, KvType::kQ4_0},
-                              {KvType::kQ4_0, KvType::kQ4_0}};
+    settings.curve_formats = {{}, {KvType::kQ8_0, KvType::kQ8_0}, {KvType::kQ8_0, KvType::kQ4_0}};
   }
   ModelArgs model;
   SelectorArgs selector;

@@ -76,6 +76,13 @@ Result<double> fraction_of(const Policy& policy, const Profile& profile, size_t 
   return std::min(1.0, rows / prompt_length(profile, prompt));
 }
 
+// Its number among those measured, else 0.
+size_t measured_format(const Profile& profile, const KvFormat& format) {
+  const std::vector<KvFormat> formats = profile.settings.formats_of_curves();
+  const auto found = std::find(formats.begin(), formats.end(), format);
+  return found == formats.end() ? 0 : static_cast<size_t>(found - formats.begin());
+}
+
 // The curves of format number `of_format`, over the layers that share a budget.
 FormatCurves curves_of(const Profile& profile, size_t of_format) {
   const std::vector<int> layers = profile.model.compressible_layers();
@@ -91,17 +98,15 @@ FormatCurves curves_of(const Profile& profile, size_t of_format) {
     curves.dropping.kept.push_back(fractions[i]);
     curves.dropping.damage.push_back(std::move(damage));
   }
-  for (std::vector<double>& damage : curves.dropping.damage) {
-    for (size_t i = 0; i < damage.size(); ++i) damage[i] = std::max(0.0, damage[i] - curves.at_full[i]);
+  const size_t unrounded = measured_format(profile, profile.settings.kv_format);
+  if (of_format == unrounded || fractions.empty() || fractions.back() < 1) return curves;
+  // Where rounding costs more than dropping, the difference says little: it is no less than with the rows as they are.
+  for (size_t f = 0; f < curves.dropping.damage.size(); ++f) {
+    const std::vector<double> alone = means_of(damage_of(profile, unrounded * fractions.size() + f), layers);
+    std::vector<double>& damage = curves.dropping.damage[f];
+    for (size_t i = 0; i < damage.size(); ++i) damage[i] = std::max(alone[i], damage[i] - curves.at_full[i]);
   }
   return curves;
-}
-
-// Its number among those measured, else 0.
-size_t measured_format(const Profile& profile, const KvFormat& format) {
-  const std::vector<KvFormat> formats = profile.settings.formats_of_curves();
-  const auto found = std::find(formats.begin(), formats.end(), format);
-  return found == formats.end() ? 0 : static_cast<size_t>(found - formats.begin());
 }
 
 // Formats whose whole damage is known, that a layer of this shape can have: what rounding costs while all rows stay was

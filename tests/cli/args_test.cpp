@@ -203,7 +203,7 @@ TEST(Args, TraceTakesEveryFlag) {
 TEST(Args, ProfileMeasuresAllRowsBesideSeveralFormats) {
   const ProfileSettings usual = parsed<ProfileArgs>({}).settings;
   EXPECT_EQ(usual.curve_fractions, (std::vector<double>{0.05, 0.1, 0.2, 0.4, 1}));
-  EXPECT_EQ(usual.curve_formats.size(), 4u);
+  EXPECT_EQ(usual.curve_formats.size(), 3u);
   const ProfileSettings rounded = parsed<ProfileArgs>({"--kv-type", "q8_0"}).settings;
   EXPECT_EQ(rounded.curve_fractions, (std::vector<double>{0.05, 0.1, 0.2, 0.4}));
   EXPECT_EQ(rounded.formats_of_curves(), (std::vector<KvFormat>{{KvType::kQ8_0, KvType::kQ8_0}}));
@@ -264,7 +264,8 @@ TEST(Args, ProfileSettingsAgreeWithTheSharedFlags) {
   EXPECT_EQ(args.settings.selector_options.n_sink, 2);
   ProfileSettings usual;
   usual.weights = kWeightsAuto;  // until the model's size is known
-  usual.curve_fractions = {0.05, 0.1, 0.2, 0.4};
+  usual.curve_fractions = {0.05, 0.1, 0.2, 0.4, 1};
+  usual.curve_formats = ProfileArgs().settings.curve_formats;
   EXPECT_EQ(parsed<ProfileArgs>({}).settings, usual);
 }
 
