@@ -16,7 +16,8 @@ tokens=${RIPPLEKV_TOKENS:-2048}
 mkdir -p "$out"
 
 step "profile: built-in samples, one direction per head, damage curves"
-"$program" profile "${model[@]}" --kv-type f32 --curve-types f16,q8_0,q8_0/q4_0 --direction head -o "$out/profile.json" >"$out/profile.txt"
+"$program" profile "${model[@]}" --kv-type f32 --curve-types f16,q8_0,q8_0/q4_0 --direction head \
+  -o "$out/profile.json" >"$out/profile.txt"
 
 measure() { # NAME POLICIES EVAL-FLAGS...
   local name=$1 policies=$2
@@ -37,5 +38,6 @@ selectors+=,expected_attention+curves,streaming_llm+curves
 measure selectors "$selectors" --kv-type f32
 
 bytes=snapkv,snapkv:kv-type=q8_0,snapkv:ctk=q8_0:ctv=q4_0,snapkv+curves,snapkv+curves:kv-type=q8_0
-bytes+=,snapkv+curves:ctk=q8_0:ctv=q4_0,snapkv+curves:ctk=q8_0:ctv=q4_0:kernel=1:value-norm,snapkv+curves:kv-type=auto
+bytes+=,snapkv+curves:ctk=q8_0:ctv=q4_0,snapkv+curves:ctk=q8_0:ctv=q4_0:kernel=1:value-norm
+bytes+=,snapkv+curves:kv-type=auto
 measure bytes "$bytes" --match bytes --budgets 5%,10%,20%

@@ -4,6 +4,7 @@
 // The commands that compare and choose, from outside on a tiny model: eval, validate, tune, allocate with a target.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -160,6 +161,15 @@ TEST_F(MeasuringCommandsTest, AllocateByTargetAndAudit) {
 
 // Rows and formats for bytes: within them, by what every layer of the file says, and foretold layer by layer.
 TEST_F(MeasuringCommandsTest, FormatsAreTheAllocatorsChoice) {
+  // The grid: 10%, 30% and all rows in f16, q8_0 and q8_0/q4_0. All rows as they are do nothing, rounded ones
+  // something.
+  for (const json& sample : json::parse(text_of("p.json")).at("samples")) {
+    const auto damage = sample.at("damage").get<std::vector<std::vector<double>>>();
+    ASSERT_EQ(damage.size(), 9U);
+    EXPECT_EQ(damage[2], std::vector<double>(damage[2].size(), 0.0));
+    for (const size_t all_rows : {5, 8})
+      EXPECT_GT(*std::max_element(damage[all_rows].begin(), damage[all_rows].end()), 0);
+  }
   const std::string samples =
       " --window 8 --calibration $D/data --limit 2 --max-tokens 150 --answer-tokens 4 --profile $D/p.json -m $M ";
   const Outcome audited = run("allocate --kv-budget 30% --kv-type auto --audit --json -o $D/auto.json" + samples);
