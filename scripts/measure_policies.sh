@@ -40,4 +40,5 @@ measure selectors "$selectors"
 
 bytes=snapkv,snapkv:kv-type=q8_0,snapkv:ctk=q8_0:ctv=q4_0,snapkv+curves,snapkv+curves:kv-type=q8_0
 bytes+=,snapkv+curves:ctk=q8_0:ctv=q4_0,snapkv+curves:ctk=q8_0:ctv=q4_0:kernel=1:value-norm
+bytes+=,snapkv+curves:kv-type=auto
 measure bytes "$bytes" --match bytes --budgets 5%,10%,20%

@@ -21,6 +21,8 @@ struct Budgets {
   ModelId model;
   std::string allocator;  // uniform, pyramid, ripple, ...
   KvBudget budget;        // the global budget it was made for
+  bool of_bytes =
+      false;  // a fraction or rows in `budget` are those of the f16 cache's bytes, whatever the formats below
   std::string selector = "snapkv";
   SelectorOptions selector_options;
   int rows_floor_extra = 8;         // floor = protected rows of the selector + this
@@ -28,6 +30,9 @@ struct Budgets {
   std::vector<KvFormat> kv_format;  // [n_layer]
   std::string settings;      // JSON object text: the allocator's own settings (r, gamma, transform, beta), for people
   std::string profile_hash;  // of the profile it was made from; empty if none
+
+  // Bytes are rows only with the model's shape.
+  bool counts_bytes() const { return of_bytes || budget.kind == KvBudget::Kind::kBytes; }
 };
 
 // The weights read are the file's shares, which sum to 1; settings come back with their keys sorted.

@@ -44,10 +44,10 @@ struct CachePlan {
   int64_t rows_after(int il, int64_t n_decode) const;
 };
 
-// Rows for a prompt of n_prompt tokens. A budget of bytes counts K, V and index bytes of the kv formats given.
+// Rows for a prompt of n_prompt tokens. A budget that counts bytes counts K, V and index bytes of the kv formats given.
 // Errors: of another model's layer count; too small (names the smallest that fits); selector options out of range.
 Result<CachePlan> plan_cache(const Budgets& budgets, const ModelConfig& config, int64_t n_prompt);
-// Its rows alone, [n_layer], where the model's shape is not at hand. REQUIRES: the budget is not in bytes.
+// Its rows alone, [n_layer], where the model's shape is not at hand. REQUIRES: !budgets.counts_bytes().
 Result<std::vector<int64_t>> plan_rows(const Budgets& budgets, int64_t n_prompt);
 // The full cache.
 CachePlan plan_full(const ModelConfig& config, int64_t n_prompt, const KvFormat& format);

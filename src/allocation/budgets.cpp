@@ -26,6 +26,8 @@ constexpr int kVersion = 1;
 constexpr double kSumTolerance = 1e-6;       // of shares that a person may have typed
 constexpr double kRoundingTolerance = 1e-9;  // of shares that a program computed
 constexpr int kFloorExtraMax = 1 << 20;
+constexpr std::string_view kOfBytes = "bytes";
+constexpr std::string_view kOfRows = "rows";  // the default
 
 double sum_of(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
 
@@ -108,15 +110,22 @@ Status read_layers(const JsonObject& root, Budgets& budgets) {
   return ok_status();
 }
 
-Status read_budget(const JsonObject& root, KvBudget& budget) {
+Status read_budget(const JsonObject& root, Budgets& budgets) {
   RKV_ASSIGN_OR_RETURN(const std::string text, root.text("budget"));
   const Result<KvBudget> parsed = parse_kv_budget(text);
   if (!parsed.ok()) return root.error("budget", parsed.status().message());
-  budget = *parsed;
+  budgets.budget = *parsed;
+  if (root.has("budget_of")) {
+    RKV_ASSIGN_OR_RETURN(const std::string of, root.text("budget_of"));
+    if (of != kOfRows && of != kOfBytes) {
+      return root.error("budget_of", fmt::format("got {}, expected rows or bytes", ripplekv::quoted(of)));
+    }
+    budgets.of_bytes = of == kOfBytes;
+  }
   // Written for people beside the budget; someone who edits one and not the other is told.
   if (!root.has("kept_fraction")) return ok_status();
   RKV_ASSIGN_OR_RETURN(const double kept_fraction, root.number("kept_fraction"));
-  if (budget.kind != KvBudget::Kind::kFraction || std::abs(kept_fraction - budget.value) > kRoundingTolerance) {
+  if (parsed->kind != KvBudget::Kind::kFraction || std::abs(kept_fraction - parsed->value) > kRoundingTolerance) {
     return root.error("kept_fraction",
                       fmt::format("got {}, expected what the budget says, {}", kept_fraction, ripplekv::quoted(text)));
   }
@@ -151,7 +160,9 @@ Result<ordered_json> budgets_json(const Budgets& budgets) {
   body["settings"] = ordered_json::parse(settings.dump());
   body["profile_hash"] = budgets.profile_hash;
   body["budget"] = budgets.budget.to_string();
-  if (budgets.budget.kind == KvBudget::Kind::kFraction) body["kept_fraction"] = budgets.budget.value;
+  if (budgets.budget.kind == KvBudget::Kind::kFraction && !budgets.of_bytes)
+    body["kept_fraction"] = budgets.budget.value;
+  if (budgets.of_bytes) body["budget_of"] = kOfBytes;
   body["selector"] = budgets.selector;
   body["selector_options"] = to_json(budgets.selector_options);
   body["rows_floor_extra"] = budgets.rows_floor_extra;
@@ -166,7 +177,7 @@ Result<Budgets> budgets_from(const JsonObject& root, std::string_view where) {
   RKV_ASSIGN_OR_RETURN(budgets.allocator, root.text("allocator"));
   RKV_ASSIGN_OR_RETURN(budgets.settings, root.object_text("settings"));
   RKV_ASSIGN_OR_RETURN(budgets.profile_hash, root.text("profile_hash"));
-  RKV_RETURN_IF_ERROR(read_budget(root, budgets.budget));
+  RKV_RETURN_IF_ERROR(read_budget(root, budgets));
   RKV_ASSIGN_OR_RETURN(budgets.selector, root.text("selector"));
   RKV_ASSIGN_OR_RETURN(budgets.selector_options, read_selector_options(root));
   RKV_ASSIGN_OR_RETURN(budgets.rows_floor_extra, root.small_integer("rows_floor_extra", 1, kFloorExtraMax));

@@ -10,12 +10,11 @@
 #include <cmath>
 #include <queue>
 
-#include "ripplekv/allocation.h"
+#include "allocation/damage_hulls.h"
 
 namespace ripplekv {
 namespace {
 
-constexpr int kSteps = 1024;            // grid of kept fractions: 1/kSteps .. 1
 constexpr double kDamageFloor = 1e-12;  // nats; keeps logarithms finite
 constexpr double kPowerMin = 0.25;      // of the interpolation's exponents, so that every curve falls
 constexpr double kPowerMax = 4.0;
@@ -42,9 +41,9 @@ std::vector<double> on_grid(std::span<const double> kept, std::vector<double> da
     for (int n = 0; n < static_cast<int>(count); ++n) damage[--i] = sum / count;
   }
 
-  std::vector<double> result(kSteps);
-  for (int step = 1; step < kSteps; ++step) {
-    const double fraction = static_cast<double>(step) / kSteps;
+  std::vector<double> result(kHullSteps);
+  for (int step = 1; step < kHullSteps; ++step) {
+    const double fraction = static_cast<double>(step) / kHullSteps;
     const double x = std::log(dropped_per_kept(fraction));
     // The segment between the two fractions around it, the outermost ones carried on.
     size_t right = static_cast<size_t>(std::lower_bound(kept.begin(), kept.end(), fraction) - kept.begin());
@@ -61,7 +60,7 @@ std::vector<double> on_grid(std::span<const double> kept, std::vector<double> da
     result[static_cast<size_t>(step) - 1] =
         damage[anchor] * std::exp(power * (x - std::log(dropped_per_kept(kept[anchor]))));
   }
-  result[kSteps - 1] = 0;
+  result[kHullSteps - 1] = 0;
   return result;
 }
 
@@ -118,8 +117,10 @@ Status check(const DamageCurves& curves, double kept_fraction) {
   return ok_status();
 }
 
-// Of every layer.
-std::vector<std::vector<double>> hulls_of(const DamageCurves& curves) {
+}  // namespace
+
+Result<std::vector<std::vector<double>>> damage_hulls(const DamageCurves& curves) {
+  RKV_RETURN_IF_ERROR(check(curves, /*kept_fraction=*/1));
   std::vector<std::vector<double>> hulls;
   for (size_t layer = 0; layer < curves.damage[0].size(); ++layer) {
     std::vector<double> damage;
@@ -129,17 +130,14 @@ std::vector<std::vector<double>> hulls_of(const DamageCurves& curves) {
   return hulls;
 }
 
-}  // namespace
-
 Result<double> predicted_damage(const DamageCurves& curves, std::span<const double> kept) {
-  RKV_RETURN_IF_ERROR(check(curves, /*kept_fraction=*/1));
-  const std::vector<std::vector<double>> hulls = hulls_of(curves);
+  RKV_ASSIGN_OR_RETURN(const auto hulls, damage_hulls(curves));
   RKV_CHECK(kept.size() == hulls.size());
   double sum = 0;
   for (size_t layer = 0; layer < hulls.size(); ++layer) {
-    const double step = std::clamp(kept[layer] * kSteps, 1.0, static_cast<double>(kSteps)) - 1;
+    const double step = std::clamp(kept[layer] * kHullSteps, 1.0, static_cast<double>(kHullSteps)) - 1;
     const auto below = static_cast<size_t>(step);
-    const size_t above = std::min<size_t>(below + 1, kSteps - 1);
+    const size_t above = std::min<size_t>(below + 1, kHullSteps - 1);
     sum += std::lerp(hulls[layer][below], hulls[layer][above], step - std::floor(step));
   }
   return sum;
@@ -147,7 +145,7 @@ Result<double> predicted_damage(const DamageCurves& curves, std::span<const doub
 
 Result<AllocationWeights> curves_weights(const DamageCurves& curves, double kept_fraction) {
   RKV_RETURN_IF_ERROR(check(curves, kept_fraction));
-  const std::vector<std::vector<double>> hulls = hulls_of(curves);
+  RKV_ASSIGN_OR_RETURN(const auto hulls, damage_hulls(curves));
   const size_t n_layer = hulls.size();
   // One grid step at a time to the layer where it saves most; ties go to the lower layer.
   struct Gain {
@@ -162,14 +160,14 @@ Result<AllocationWeights> curves_weights(const DamageCurves& curves, double kept
   };
   std::priority_queue<Gain> gains;
   for (size_t layer = 0; layer < n_layer; ++layer) gains.push(gain_of(layer));
-  const auto n_total = static_cast<int64_t>(std::llround(kept_fraction * kSteps * static_cast<double>(n_layer)));
+  const auto n_total = static_cast<int64_t>(std::llround(kept_fraction * kHullSteps * static_cast<double>(n_layer)));
   for (auto n_given = static_cast<int64_t>(n_layer); n_given < n_total && !gains.empty(); ++n_given) {
     const size_t layer = gains.top().layer;
     gains.pop();
-    if (++steps[layer] < kSteps) gains.push(gain_of(layer));
+    if (++steps[layer] < kHullSteps) gains.push(gain_of(layer));
   }
   AllocationWeights result;
-  for (int n : steps) result.weights.push_back(static_cast<double>(n) / kSteps);
+  for (int n : steps) result.weights.push_back(static_cast<double>(n) / kHullSteps);
   return result;
 }
 

@@ -75,6 +75,10 @@ Status check_budget_flags(const OptionTable& table, const KvArgs& kv) {
       return invalid_argument(fmt::format("{}: got it without a budget, expected --kv-budget or --budget too", name));
     }
   }
+  if (kv.type.automatic && !kv.budget) {
+    return invalid_argument(fmt::format("--kv-type auto: got it {}, expected --kv-budget with it",
+                                        has_file ? "beside --budget, whose file fixes the types" : "without a budget"));
+  }
   if (kv.decode_slack && !has_file && !kv.budget) {
     return invalid_argument("--decode-slack: got it without a budget, expected --kv-budget or --budget too");
   }
@@ -262,7 +266,7 @@ void add_allocator_args(OptionTable& table, AllocatorArgs& allocator, SelectorAr
   });
 }
 
-void add_kv_type_args(OptionTable& table, KvTypeArgs& type, std::string_view default_text) {
+void add_kv_type_args(OptionTable& table, KvTypeArgs& type, std::string_view default_text, bool may_be_auto) {
   table.begin_group("Format (what a row is stored as)");
   const std::string choices = "f32|f16|q8_0|q4_0";
   const std::string fallback(default_text);
@@ -272,12 +276,20 @@ void add_kv_type_args(OptionTable& table, KvTypeArgs& type, std::string_view def
   add_parsed(table,
              {.names = "-ctv,--cache-type-v", .value = choices, .help = "Type of the Values", .default_text = fallback},
              type.v, parse_kv_type);
-  table.add_value({.names = "--kv-type", .value = choices, .help = "Both types at once"},
-                  [&type](std::string_view text) -> Status {
-                    RKV_ASSIGN_OR_RETURN(type.k, parse_kv_type(text));
-                    type.v = type.k;
-                    return ok_status();
-                  });
+  table.add_value(
+      {.names = "--kv-type",
+       .value = may_be_auto ? choices + "|auto" : choices,
+       .help = may_be_auto ? "Both types at once; auto: those of each layer with its rows, where the damage "
+                             "is smallest for the bytes (curves): a budget is then of the f16 cache's bytes"
+                           : "Both types at once"},
+      [&type, may_be_auto](std::string_view text) -> Status {
+        type.automatic = may_be_auto && text == "auto";
+        type.k = type.v = std::nullopt;
+        if (type.automatic) return ok_status();
+        RKV_ASSIGN_OR_RETURN(type.k, parse_kv_type(text));
+        type.v = type.k;
+        return ok_status();
+      });
   table.add_rule([&table]() -> Status {
     for (const std::string_view name : {"--cache-type-k", "--cache-type-v"}) {
       if (table.given("--kv-type") && table.given(name)) {
@@ -325,7 +337,7 @@ void add_kv_args(OptionTable& table, KvArgs& kv, bool decodes) {
   table.add_rule([&table, &kv] { return check_budget_flags(table, kv); });
   add_allocator_args(table, kv.allocator, kv.selector, true);
   add_selector_args(table, kv.selector, kv.allocator.name);
-  add_kv_type_args(table, kv.type, "f16, or as --budget says");
+  add_kv_type_args(table, kv.type, "f16, or as --budget says", /*may_be_auto=*/true);
 }
 
 void add_sampling_args(OptionTable& table, SamplingArgs& sampling) {

@@ -27,7 +27,8 @@ void add_model_args(OptionTable& table, ModelArgs& model);
 // allocator: the name it will have once all is parsed (pyramid reads the window, too); must outlive the table.
 void add_selector_args(OptionTable& table, SelectorArgs& selector, const std::string& allocator);
 void add_allocator_args(OptionTable& table, AllocatorArgs& allocator, SelectorArgs& selector, bool may_be_file);
-void add_kv_type_args(OptionTable& table, KvTypeArgs& type, std::string_view default_text);
+// may_be_auto: --kv-type auto, where a budget is allocated.
+void add_kv_type_args(OptionTable& table, KvTypeArgs& type, std::string_view default_text, bool may_be_auto = false);
 // "f16,q8_0/q4_0": K and V alike or apart, none of them twice.
 Result<std::vector<KvFormat>> parse_formats(std::string_view text);
 void add_kv_args(OptionTable& table, KvArgs& kv, bool decodes);  // budget, allocator, selector, format

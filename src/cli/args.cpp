@@ -93,7 +93,8 @@ void add_measuring_args(OptionTable& table, ProfileArgs& args) {
            settings.direction, {"row", "head"});
   table.add_value({.names = "--curves",
                    .value = "LIST|none",
-                   .help = "Also compress each layer alone to these fractions and measure its damage",
+                   .help = "Also compress each layer alone to these fractions and measure its damage; beside several "
+                           "types also with all rows",
                    .default_text = "5%,10%,20%,40%, as far as the samples are long enough"},
                   [&args](std::string_view text) -> Status {
                     args.fit_curves = false;
@@ -106,8 +107,11 @@ void add_measuring_args(OptionTable& table, ProfileArgs& args) {
              {.names = "--curve-types",
               .value = "LIST",
               .help = "Types that the damage is measured with, K/V or one for both, as in f16,q8_0/q4_0",
-              .default_text = "those of the cache"},
-             settings.curve_formats, parse_formats);
+              .default_text = "f16,q8_0,q8_0/q4_0; those of the cache if they are given"},
+             settings.curve_formats, [&args](std::string_view text) {
+               args.fit_formats = false;
+               return parse_formats(text);
+             });
 }
 
 }  // namespace
@@ -136,7 +140,14 @@ void add_args(OptionTable& table, ProfileArgs& args) {
     args.settings.selector = args.selector.name;
     args.settings.selector_options = args.selector.options;
     args.settings.weights = args.model.weights;
-    args.settings.kv_format = args.type.format();
+    ProfileSettings& settings = args.settings;
+    settings.kv_format = args.type.format();
+    if (args.fit_formats && (args.type.k || args.type.v)) settings.curve_formats.clear();
+    if (settings.curve_fractions.empty()) settings.curve_formats.clear();
+    // What a type costs by itself: without it, types cannot be weighed against each other.
+    const bool rounds = settings.formats_of_curves() != std::vector<KvFormat>{settings.kv_format};
+    if (!settings.curve_fractions.empty() && settings.curve_fractions.back() >= 1) settings.curve_fractions.pop_back();
+    if (rounds && !settings.curve_fractions.empty()) settings.curve_fractions.push_back(1);
     return ok_status();
   });
 }
@@ -213,7 +224,7 @@ void add_args(OptionTable& table, AllocateArgs& args) {
   add_choice_args(table, args.choice);
   add_allocator_args(table, args.allocator, args.selector, false);
   add_selector_args(table, args.selector, args.allocator.name);
-  add_kv_type_args(table, args.type, "f16");
+  add_kv_type_args(table, args.type, "f16", /*may_be_auto=*/true);
   table.begin_group("Output");
   add_output_file(table, args.output_file, "The budgets file, for `run --budget`", "none is written");
   add_size(table, {.names = "--tokens", .value = "N", .help = "Show the rows for a prompt of N tokens"}, args.n_prompt,

@@ -51,6 +51,7 @@ struct AllocatorArgs {
 struct KvTypeArgs {
   std::optional<KvType> k;  // not given: f16, or what the budgets file says
   std::optional<KvType> v;
+  bool automatic = false;  // each layer's types are the allocator's choice
   KvFormat format() const { return {k.value_or(KvType::kF16), v.value_or(KvType::kF16)}; }
 };
 
@@ -104,7 +105,10 @@ struct ProfileArgs {
   static constexpr std::string_view kSummary =
       "Measure, once per model, how much each layer's cache matters to the model's output";
   static constexpr std::string_view kExample = "-m model.gguf -o profile.json";
-  ProfileArgs() { settings.curve_fractions = {0.05, 0.1, 0.2, 0.4}; }
+  ProfileArgs() {
+    settings.curve_fractions = {0.05, 0.1, 0.2, 0.4, 1};
+    settings.curve_formats = {{}, {KvType::kQ8_0, KvType::kQ8_0}, {KvType::kQ8_0, KvType::kQ4_0}};
+  }
   ModelArgs model;
   SelectorArgs selector;
   KvTypeArgs type;
@@ -112,6 +116,7 @@ struct ProfileArgs {
                              // one of ours agree with it
   std::string calibration;   // file or folder; empty: the built-in generator
   bool fit_curves = true;    // the fractions are ours: those too small for the samples are left out
+  bool fit_formats = true;   // likewise formats that the model's rows cannot have
   int n_sample = 8;
   std::string output_file;  // empty: the cache folder, under the model's fingerprint
   bool fresh = false;       // do not resume

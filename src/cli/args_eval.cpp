@@ -128,7 +128,7 @@ Result<PolicyArgs> parse_policy(std::string_view text) {
   OptionTable table;
   add_allocator_args(table, policy.allocator, policy.selector, /*may_be_file=*/false);
   add_selector_args(table, policy.selector, policy.allocator.name);
-  add_kv_type_args(table, policy.type, "");
+  add_kv_type_args(table, policy.type, "", /*may_be_auto=*/true);
   std::vector<std::string> args = {"--selector", std::string(selector), "--allocator", std::string(allocator)};
   for (size_t i = 1; i < parts.size(); ++i) {
     const size_t equals = parts[i].find('=');
@@ -258,6 +258,11 @@ void add_args(OptionTable& table, EvalArgs& args) {
     if (!args.baseline.empty() && std::none_of(args.policies.begin(), args.policies.end(),
                                                [&](const PolicyArgs& p) { return p.text == args.baseline; })) {
       return invalid_argument(fmt::format("--baseline: got {}, expected one of --policies", quoted(args.baseline)));
+    }
+    for (const PolicyArgs& policy : args.policies) {
+      if (!policy.type.automatic || args.match_bytes) continue;
+      return invalid_argument(
+          fmt::format("--policies: {} shares out bytes, expected --match bytes", quoted(policy.text)));
     }
     for (const std::optional<KvType>& type : {args.type.k, args.type.v}) {
       if (type && *type != KvType::kF32 && *type != KvType::kF16) {

@@ -34,7 +34,8 @@ Result<Subject> find_subject(const AllocateArgs& args) {
   const bool needs_profile =
       args.allocator.name.empty() || args.allocator.name == "ripple" || args.allocator.name == "curves";
   const bool needs_model = !args.model.empty() || args.n_ctx > 0 || args.allocator.profile_file.empty() ||
-                           !needs_profile || measures(args) || args.budget->kind == KvBudget::Kind::kBytes;
+                           !needs_profile || measures(args) || args.type.automatic ||
+                           args.budget->kind == KvBudget::Kind::kBytes;
   if (needs_model) {
     RKV_ASSIGN_OR_RETURN(const std::string path, model_path_or_default(args.model));
     if (measures(args)) {
@@ -92,7 +93,7 @@ struct Measured {
   std::optional<double> predicted;  // of a profile with curves
 };
 
-Result<Measured> audit(const std::vector<ResultLine>& lines, double kept, const Subject& subject, const Policy& policy,
+Result<Measured> audit(const std::vector<ResultLine>& lines, double kept, const Subject& subject,
                        const Budgets& budgets) {
   Measured measured;
   int64_t n_prompt = 0;
@@ -108,10 +109,12 @@ Result<Measured> audit(const std::vector<ResultLine>& lines, double kept, const 
   if (!subject.profile || subject.profile->settings.curve_fractions.empty()) return measured;
   RKV_ASSIGN_OR_RETURN(const CachePlan plan, plan_cache(budgets, subject.model->config(), n_prompt));
   std::vector<double> fractions;
+  std::vector<KvFormat> formats;
   for (int il : subject.id.compressible_layers()) {
     fractions.push_back(static_cast<double>(plan.rows[static_cast<size_t>(il)]) / static_cast<double>(n_prompt));
+    formats.push_back(plan.format[static_cast<size_t>(il)]);
   }
-  RKV_ASSIGN_OR_RETURN(measured.predicted, predicted_damage(curves_of(*subject.profile, policy.kv_format), fractions));
+  RKV_ASSIGN_OR_RETURN(measured.predicted, predicted_damage(*subject.profile, formats, fractions));
   return measured;
 }
 
@@ -145,7 +148,7 @@ Status cmd_allocate(const AllocateArgs& args) {
                                     {.layer = subject.model ? subject.model->config().layer_shape() : LayerShape{}}));
   std::optional<Measured> measured;
   if (measures(args)) {
-    RKV_ASSIGN_OR_RETURN(measured, audit(lines, policy.budget.value, subject, policy, budgets));
+    RKV_ASSIGN_OR_RETURN(measured, audit(lines, policy.budget.value, subject, budgets));
   }
   std::vector<int64_t> rows;
   if (subject.model) {
@@ -168,9 +171,15 @@ Status cmd_allocate(const AllocateArgs& args) {
                                    {"kv_budget", budgets.budget.to_string()},
                                    {"tokens", args.n_prompt},
                                    {"rows", rows},
+                                   {"k", nlohmann::json::array()},
+                                   {"v", nlohmann::json::array()},
                                    {"total_rows", total},
                                    {"kept_fraction", kept},
                                    {"output", args.output_file}};
+    for (const KvFormat& format : budgets.kv_format) {
+      json["k"].push_back(to_string(format.k));
+      json["v"].push_back(to_string(format.v));
+    }
     if (measured) {
       json["measured"] = {{"samples", measured->n_sample}, {"kl", measured->kl}, {"top1", measured->top1}};
       if (measured->predicted) json["measured"]["predicted_kl"] = *measured->predicted;
@@ -179,15 +188,18 @@ Status cmd_allocate(const AllocateArgs& args) {
     return ok_status();
   }
   const int64_t top = *std::max_element(rows.begin(), rows.end());
-  print("{:>5}  {:>8}  {:>7}\n", "layer", "rows", "kept");
+  print("{:>5}  {:>8}  {:>7}  {:>9}\n", "layer", "rows", "kept", "K/V");
   for (size_t il = 0; il < rows.size(); ++il) {
     const bool slides = !std::binary_search(sharing.begin(), sharing.end(), static_cast<int>(il));
-    print("{:>5}  {:>8}  {:>6.1f}%  {}\n", il, rows[il],
+    const KvFormat& format = budgets.kv_format[il];
+    print("{:>5}  {:>8}  {:>6.1f}%  {:>9}  {}\n", il, rows[il],
           100.0 * static_cast<double>(rows[il]) / static_cast<double>(args.n_prompt),
+          fmt::format("{}/{}", to_string(format.k), to_string(format.v)),
           slides ? "sliding window, outside the budget" : std::string(static_cast<size_t>(40 * rows[il] / top), '#'));
   }
-  print("{:>5}  {:>8}  {:>6.1f}%  of a prompt of {} tokens, {} with budget {}\n", "all", total, 100.0 * kept,
-        args.n_prompt, budgets.allocator, budgets.budget.to_string());
+  print("{:>5}  {:>8}  {:>6.1f}%  of a prompt of {} tokens, {} with budget {}{}\n", "all", total, 100.0 * kept,
+        args.n_prompt, budgets.allocator, budgets.budget.to_string(),
+        budgets.of_bytes ? " of the f16 cache's bytes" : "");
   if (measured) {
     print("measured on {}: mean KL {:.4g}, the likeliest token agrees in {:.1f}%\n",
           counted(measured->n_sample, "sample"), measured->kl, 100 * measured->top1);

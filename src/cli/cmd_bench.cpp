@@ -18,6 +18,7 @@
 #include "cli/policies.h"
 #include "cli/prompt_file.h"
 #include "cli/setup.h"
+#include "cli/standard_output.h"
 #include "engine/machine.h"
 #include "model/gguf_file.h"
 
@@ -123,7 +124,7 @@ Status cmd_bench(const BenchArgs& args) {
   if (!args.output_file.empty()) {
     RKV_RETURN_IF_ERROR(write_file_atomically(args.output_file, json_text(records_json(*records, common)) + "\n"));
   }
-  fmt::print("{}\n{}\n", records_table(*records), records_summary(*records));
+  print("{}\n{}\n", records_table(*records), records_summary(*records));
   return ok_status();
 }
 

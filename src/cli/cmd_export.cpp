@@ -63,11 +63,11 @@ std::string as_csv(const Budgets& budgets, const std::vector<int64_t>& rows, int
 
 Status cmd_export(const ExportArgs& args) {
   RKV_ASSIGN_OR_RETURN(const Budgets budgets, read_budgets(args.budget_file));
-  if (budgets.budget.kind == KvBudget::Kind::kBytes) {
+  if (budgets.counts_bytes()) {
     return unsupported(
-        fmt::format("{}: made for {}: the rows of bytes depend on the model's shape, expected a budget as "
-                    "a fraction or in rows",
-                    args.budget_file, budgets.budget.to_string()));
+        fmt::format("{}: made for {}{}: the rows of bytes depend on the model's shape, expected a budget that counts "
+                    "rows, as a fraction or a number",
+                    args.budget_file, budgets.budget.to_string(), budgets.of_bytes ? " of the f16 cache's bytes" : ""));
   }
   RKV_ASSIGN_OR_RETURN(const std::vector<int64_t> rows, plan_rows(budgets, args.n_prompt));
   const std::string text = args.to == "kvpress" ? as_kvpress(budgets, rows, args.n_prompt)

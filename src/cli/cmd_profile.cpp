@@ -20,14 +20,19 @@ void print_table(const Profile& profile) {
   const auto sensitivity = sensitivity_of(profile);
   std::vector<std::vector<LayerStatistic>> damage;
   const std::vector<double>& fractions = profile.settings.curve_fractions;
-  for (size_t point = 0; point < profile.settings.n_curve_point(); ++point) damage.push_back(damage_of(profile, point));
+  const std::vector<KvFormat> formats = profile.settings.formats_of_curves();
   double top = 0;
   for (const auto& layer : sensitivity) top = std::max(top, layer.mean);
   std::string head = fmt::format("{:>5}  {:>11}  {:>9}", "layer", "sensitivity", "+-");
-  for (const KvFormat& format : profile.settings.formats_of_curves()) {
-    const std::string types =
-        profile.settings.curve_formats.empty() ? "" : fmt::format(" {}/{}", to_string(format.k), to_string(format.v));
-    for (double f : fractions) head += fmt::format("  {:>10}", fmt::format("{:g}%{}", f * 100, types));
+  // Of the first format every fraction but all rows, of the others what they cost with all rows.
+  for (size_t point = 0; point < profile.settings.n_curve_point(); ++point) {
+    const KvFormat& format = formats[point / fractions.size()];
+    const double fraction = fractions[point % fractions.size()];
+    const bool first = point < fractions.size();
+    if (first != (fraction < 1)) continue;
+    damage.push_back(damage_of(profile, point));
+    head += fmt::format("  {:>10}", first ? fmt::format("{:g}%", fraction * 100)
+                                          : fmt::format("{}/{}", to_string(format.k), to_string(format.v)));
   }
   print("{}\n", head);
   for (size_t il = 0; il < sensitivity.size(); ++il) {
@@ -44,7 +49,7 @@ void print_table(const Profile& profile) {
 Status cmd_profile(const ProfileArgs& args) {
   RKV_ASSIGN_OR_RETURN(const Profiled profiled,
                        profile_with_progress(args.model, args.settings, args.calibration, args.n_sample,
-                                             args.output_file, args.fresh, args.fit_curves));
+                                             args.output_file, args.fresh, args.fit_curves, args.fit_formats));
   if (!profiled.first_rank) return ok_status();
   const Profile& profile = profiled.profile;
   if (args.output.json) {

@@ -108,7 +108,9 @@ Result<Policy> make_policy(const KvBudget& budget, const AllocatorArgs& allocato
   policy.pyramid = allocator.pyramid;
   policy.selector = selector.name;
   policy.selector_options = selector.options;
-  policy.kv_format = type.format();
+  policy.kv_format = type.automatic ? KvFormat{} : type.format();
+  policy.auto_format = type.automatic;
+  if (policy.auto_format && policy.allocator.empty()) policy.allocator = "curves";  // the one that chooses formats
   return policy;
 }
 
@@ -199,7 +201,7 @@ Result<std::vector<ProfilerSample>> calibration_samples(const Model& model, cons
 
 Result<Profiled> profile_with_progress(ModelArgs model_args, ProfileSettings settings, const std::string& calibration,
                                        int n_sample, const std::string& path, bool fresh, bool fit_curves,
-                                       const std::string& announcement) {
+                                       bool fit_formats, const std::string& announcement) {
   RKV_ASSIGN_OR_RETURN(const std::string model_path, model_path_or_default(model_args.path));
   RKV_ASSIGN_OR_RETURN(const auto file, GgufFile::open(model_path));
   Profiled result;
@@ -226,6 +228,10 @@ Result<Profiled> profile_with_progress(ModelArgs model_args, ProfileSettings set
     std::erase_if(settings.curve_fractions, [&](double kept) {
       return kept * static_cast<double>(n_least) < static_cast<double>(selector->protected_rows().count() + 1);
     });
+  }
+  if (fit_formats) {
+    std::erase_if(settings.curve_formats,
+                  [&](const KvFormat& format) { return !check_kv_format(format, model.config().head_dim).ok(); });
   }
   constexpr double kUnits = 10000;  // the progress line counts whole units
   std::optional<Progress> progress;

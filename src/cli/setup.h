@@ -62,11 +62,11 @@ struct Profiled {
 
 // Loads the model and profiles it with a progress line, as one of several ranks where there are. path: of the artefact;
 // empty: the cache folder's, under the model's fingerprint. calibration: as above. fit_curves: kept fractions that
-// leave some sample too few rows for the selector are not measured, in place of an error. announcement: said on stderr
-// once nothing refuses to begin.
+// leave some sample too few rows for the selector are not measured, in place of an error; fit_formats: nor are formats
+// that the model's rows cannot have. announcement: said on stderr once nothing refuses to begin.
 Result<Profiled> profile_with_progress(ModelArgs model_args, ProfileSettings settings, const std::string& calibration,
                                        int n_sample, const std::string& path, bool fresh, bool fit_curves,
-                                       const std::string& announcement = "");
+                                       bool fit_formats, const std::string& announcement = "");
 
 void print_to_stderr(const std::string& line);
 

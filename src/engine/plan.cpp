@@ -81,9 +81,10 @@ class Sharing {
     for (size_t i = 0; i < layers_.size(); ++i) rows[static_cast<size_t>(layers_[i])] = shared[i];
     return rows;
   }
-  // The largest B whose rows cost no more than a budget of bytes. Needed where formats differ: total_rows() prices all
-  // rows at the mean, but the layers with more rows may have the dearer format. REQUIRES: `floor` rows each are within.
-  Result<std::vector<int64_t>> rows_within_bytes(const LayerShape& shape, int64_t floor) const {
+  // The largest B whose rows cost no more than `limit` bytes, and single rows of the layers in turn while one more
+  // fits. Needed where formats differ: total_rows() prices all rows at the mean, but the layers with more rows may have
+  // the dearer format. REQUIRES: `floor` rows each are within.
+  Result<std::vector<int64_t>> rows_within_bytes(const LayerShape& shape, int64_t floor, double limit) const {
     const auto n_layer = static_cast<int64_t>(layers_.size());
     int64_t within = floor * n_layer;
     int64_t beyond = n_prompt_ * n_layer + 1;
@@ -91,9 +92,22 @@ class Sharing {
       const int64_t middle = within + (beyond - within) / 2;
       RKV_ASSIGN_OR_RETURN(const auto rows, rows_of_total(middle, floor));
       const auto bytes = static_cast<double>(bytes_of(rows, shape, budgets_.kv_format));
-      (bytes <= budgets_.budget.value ? within : beyond) = middle;
+      (bytes <= limit ? within : beyond) = middle;
     }
-    return rows_of_total(within, floor);
+    RKV_ASSIGN_OR_RETURN(auto rows, rows_of_total(within, floor));
+    double room = limit - static_cast<double>(bytes_of(rows, shape, budgets_.kv_format));
+    for (bool fits = true; fits;) {
+      fits = false;
+      for (int il : layers_) {
+        int64_t& of_layer = rows[static_cast<size_t>(il)];
+        const auto one = static_cast<double>(bytes_per_row(shape, budgets_.kv_format[static_cast<size_t>(il)]));
+        if (of_layer == n_prompt_ || one > room) continue;
+        ++of_layer;
+        room -= one;
+        fits = true;
+      }
+    }
+    return rows;
   }
 
  private:
@@ -102,6 +116,35 @@ class Sharing {
   std::vector<int> layers_;
   AllocationWeights weights_;
 };
+
+// Rows of all layers. shape: of the model, for budgets that count bytes.
+Result<std::vector<int64_t>> rows_of(const Budgets& budgets, const LayerShape& shape, int64_t floor, int64_t n_prompt) {
+  const Sharing sharing(budgets, n_prompt);
+  if (sharing.nobody()) return sharing.window_rows();
+  const std::vector<KvFormat> formats = sharing.of_sharing(budgets.kv_format);
+  const auto n_layer = static_cast<double>(formats.size());
+  if (!budgets.counts_bytes()) return sharing.rows(budgets.budget, floor, /*row_bytes_mean=*/1);
+  const auto windows = static_cast<double>(bytes_of(sharing.window_rows(), shape, budgets.kv_format));
+  KvBudget budget = budgets.budget;
+  if (budget.kind == KvBudget::Kind::kBytes) {
+    // Bytes are the whole cache's: what windows take is not there to be shared.
+    if (budget.value <= windows) {
+      return invalid_argument(
+          fmt::format("the sliding layers alone take {}, expected more", human_bytes(static_cast<int64_t>(windows))));
+    }
+    budget.value -= windows;
+  } else {
+    const double rows = budget.kind == KvBudget::Kind::kFraction ? budget.value * static_cast<double>(n_prompt)
+                                                                 : budget.value;  // of a layer, in f16
+    budget = {KvBudget::Kind::kBytes, rows * n_layer * static_cast<double>(bytes_per_row(shape, KvFormat{}))};
+  }
+  const std::vector<int64_t> one_row(formats.size(), 1);
+  RKV_ASSIGN_OR_RETURN(const auto rows,
+                       sharing.rows(budget, floor, static_cast<double>(bytes_of(one_row, shape, formats)) / n_layer));
+  const bool mixed = std::adjacent_find(formats.begin(), formats.end(), std::not_equal_to<>()) != formats.end();
+  if (!mixed || n_prompt <= floor) return rows;
+  return sharing.rows_within_bytes(shape, floor, budget.value + windows);
+}
 
 }  // namespace
 
@@ -162,11 +205,9 @@ CachePlan plan_full(const ModelConfig& config, int64_t n_prompt, const KvFormat&
 }
 
 Result<std::vector<int64_t>> plan_rows(const Budgets& budgets, int64_t n_prompt) {
-  RKV_CHECK(budgets.budget.kind != KvBudget::Kind::kBytes);
-  const Sharing sharing(budgets, n_prompt);
-  if (sharing.nobody()) return sharing.window_rows();
+  RKV_CHECK(!budgets.counts_bytes());
   RKV_ASSIGN_OR_RETURN(const auto selector, make_selector(budgets.selector, budgets.selector_options));
-  auto rows = sharing.rows(budgets.budget, floor_of(budgets, *selector), /*row_bytes_mean=*/1);
+  auto rows = rows_of(budgets, LayerShape{}, floor_of(budgets, *selector), n_prompt);
   if (!rows.ok()) return rows.status().with_context(fmt::format("--kv-budget {}", budgets.budget.to_string()));
   return rows;
 }
@@ -187,32 +228,9 @@ Result<CachePlan> plan_cache(const Budgets& budgets, const ModelConfig& config, 
   plan.selector_options = budgets.selector_options;
   RKV_ASSIGN_OR_RETURN(const auto selector, make_selector(budgets.selector, budgets.selector_options));
   plan.rows_floor = floor_of(budgets, *selector);
-  const Sharing sharing(budgets, n_prompt);
-  if (sharing.nobody()) {
-    plan.rows = sharing.window_rows();
-    return plan;
-  }
-  const std::vector<KvFormat> formats = sharing.of_sharing(plan.format);
-  const std::vector<int64_t> one_row(formats.size(), 1);
-  const double row_bytes_mean =
-      static_cast<double>(bytes_of(one_row, shape, formats)) / static_cast<double>(formats.size());
-  KvBudget budget = budgets.budget;
-  if (budget.kind == KvBudget::Kind::kBytes) {
-    // Bytes are the whole cache's: what windows take is not there to be shared.
-    const auto windows = static_cast<double>(bytes_of(sharing.window_rows(), shape, plan.format));
-    if (budget.value <= windows) {
-      return invalid_argument(fmt::format("--kv-budget {}: the sliding layers alone take {}, expected more",
-                                          budget.to_string(), human_bytes(static_cast<int64_t>(windows))));
-    }
-    budget.value -= windows;
-  }
-  auto rows = sharing.rows(budget, plan.rows_floor, row_bytes_mean);
+  auto rows = rows_of(budgets, shape, plan.rows_floor, n_prompt);
   if (!rows.ok()) return rows.status().with_context(fmt::format("--kv-budget {}", budgets.budget.to_string()));
   plan.rows = std::move(*rows);
-  const bool mixed = std::adjacent_find(formats.begin(), formats.end(), std::not_equal_to<>()) != formats.end();
-  if (mixed && budget.kind == KvBudget::Kind::kBytes && n_prompt > plan.rows_floor) {
-    RKV_ASSIGN_OR_RETURN(plan.rows, sharing.rows_within_bytes(shape, plan.rows_floor));
-  }
   return plan;
 }
 

@@ -7,8 +7,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
+#include "allocation/format_choice.h"
 #include "base/random.h"
 
 namespace ripplekv {
@@ -49,15 +51,18 @@ std::vector<double> signal_of(Signal signal, const Profile& profile, const std::
   return values;
 }
 
+// Of the prompt at hand, else the mean of those profiled.
+double prompt_length(const Profile& profile, const PromptShape& prompt) {
+  if (prompt.n_prompt > 0) return static_cast<double>(prompt.n_prompt);
+  double sum = 0;
+  for (const ProfileSample& sample : profile.samples) sum += static_cast<double>(sample.n_prompt);
+  return sum / static_cast<double>(profile.samples.size());
+}
+
 // The mean fraction of rows that a budget keeps of a prompt: the one at hand, or one as long as those profiled.
 Result<double> fraction_of(const Policy& policy, const Profile& profile, size_t n_layer, const PromptShape& prompt) {
   const KvBudget& budget = policy.budget;
   if (budget.kind == KvBudget::Kind::kFraction) return budget.value;
-  double n_prompt = static_cast<double>(prompt.n_prompt);
-  if (prompt.n_prompt == 0) {
-    for (const ProfileSample& sample : profile.samples) n_prompt += static_cast<double>(sample.n_prompt);
-    n_prompt /= static_cast<double>(profile.samples.size());
-  }
   double rows = budget.value;  // of a layer
   if (budget.kind == KvBudget::Kind::kBytes) {
     if (prompt.layer.head_dim == 0) {
@@ -68,24 +73,113 @@ Result<double> fraction_of(const Policy& policy, const Profile& profile, size_t 
     rows = budget.value / static_cast<double>(bytes_per_row(prompt.layer, policy.kv_format)) /
            static_cast<double>(n_layer);
   }
-  return std::min(1.0, rows / n_prompt);
+  return std::min(1.0, rows / prompt_length(profile, prompt));
+}
+
+// Its number among those measured, else 0.
+size_t measured_format(const Profile& profile, const KvFormat& format) {
+  const std::vector<KvFormat> formats = profile.settings.formats_of_curves();
+  const auto found = std::find(formats.begin(), formats.end(), format);
+  return found == formats.end() ? 0 : static_cast<size_t>(found - formats.begin());
+}
+
+// The curves of format number `of_format`, over the layers that share a budget.
+FormatCurves curves_of(const Profile& profile, size_t of_format) {
+  const std::vector<int> layers = profile.model.compressible_layers();
+  const std::vector<double>& fractions = profile.settings.curve_fractions;
+  FormatCurves curves;
+  curves.at_full.assign(layers.size(), 0.0);
+  for (size_t i = 0; i < fractions.size(); ++i) {
+    std::vector<double> damage = means_of(damage_of(profile, of_format * fractions.size() + i), layers);
+    if (fractions[i] >= 1) {
+      curves.at_full = std::move(damage);
+      continue;
+    }
+    curves.dropping.kept.push_back(fractions[i]);
+    curves.dropping.damage.push_back(std::move(damage));
+  }
+  const size_t unrounded = measured_format(profile, profile.settings.kv_format);
+  if (of_format == unrounded || fractions.empty() || fractions.back() < 1) return curves;
+  // Where rounding costs more than dropping, the difference says little: it is no less than with the rows as they are.
+  for (size_t f = 0; f < curves.dropping.damage.size(); ++f) {
+    const std::vector<double> alone = means_of(damage_of(profile, unrounded * fractions.size() + f), layers);
+    std::vector<double>& damage = curves.dropping.damage[f];
+    for (size_t i = 0; i < damage.size(); ++i) damage[i] = std::max(alone[i], damage[i] - curves.at_full[i]);
+  }
+  return curves;
+}
+
+// Formats whose whole damage is known, that a layer of this shape can have: what rounding costs while all rows stay was
+// measured, or is nothing as the format is the full cache's.
+std::vector<size_t> formats_to_choose(const Profile& profile, const LayerShape& shape) {
+  const ProfileSettings& settings = profile.settings;
+  const bool has_full = !settings.curve_fractions.empty() && settings.curve_fractions.back() >= 1;
+  const std::vector<KvFormat> formats = settings.formats_of_curves();
+  std::vector<size_t> known;
+  for (size_t f = 0; f < formats.size(); ++f) {
+    if (!has_full && formats[f] != settings.kv_format) continue;
+    if (check_kv_format(formats[f], shape.head_dim).ok()) known.push_back(f);
+  }
+  return known;
+}
+
+// Formats and shares at once; shares are the fractions of rows.
+Status choose_formats_of(const Policy& policy, const Profile& profile, const PromptShape& prompt,
+                         const std::vector<int>& layers, Budgets& budgets, nlohmann::json& settings) {
+  const LayerShape& shape = prompt.layer;
+  if (shape.head_dim == 0) {
+    return invalid_argument("--kv-type auto: got no model, whose shape says what a row takes, expected one (-m)");
+  }
+  const std::vector<size_t> known = formats_to_choose(profile, shape);
+  if (known.size() < 2) {
+    return invalid_argument(
+        "--kv-type auto: the profile's curves hold one kv format that this model's rows can have, expected several and "
+        "what each costs while all rows stay: 'ripplekv profile --fresh' measures them");
+  }
+  RKV_ASSIGN_OR_RETURN(const double fraction, fraction_of(policy, profile, layers.size(), prompt));
+  RKV_ASSIGN_OR_RETURN(const auto selector, make_selector(policy.selector, policy.selector_options));
+  const double floor = static_cast<double>(selector->protected_rows().count() + budgets.rows_floor_extra);
+  std::vector<FormatCurves> curves;
+  for (size_t f : known) {
+    curves.push_back(curves_of(profile, f));
+    curves.back().bytes_per_row = static_cast<double>(bytes_per_row(shape, profile.settings.formats_of_curves()[f]));
+  }
+  RKV_ASSIGN_OR_RETURN(const FormatChoice choice,
+                       choose_formats(curves, fraction * static_cast<double>(bytes_per_row(shape, policy.kv_format)),
+                                      std::min(1.0, floor / prompt_length(profile, prompt))));
+  budgets.of_bytes = true;
+  budgets.weights = {choice.kept, 0};
+  for (size_t i = 0; i < layers.size(); ++i) {
+    budgets.kv_format[static_cast<size_t>(layers[i])] = profile.settings.formats_of_curves()[known[choice.format[i]]];
+  }
+  settings["bytes_fraction"] = fraction;
+  settings["predicted_kl"] = choice.damage;
+  return ok_status();
 }
 
 }  // namespace
 
-DamageCurves curves_of(const Profile& profile, const KvFormat& format) {
-  const std::vector<int> layers = profile.model.compressible_layers();
-  const std::vector<KvFormat> formats = profile.settings.formats_of_curves();
-  const auto found = std::find(formats.begin(), formats.end(), format);
-  const auto of_format = static_cast<size_t>(found == formats.end() ? 0 : found - formats.begin());
-  const std::vector<double>& fractions = profile.settings.curve_fractions;
-  DamageCurves curves;
-  for (size_t i = 0; i < fractions.size(); ++i) {
-    if (fractions[i] >= 1) continue;  // what a format costs while all rows stay
-    curves.kept.push_back(fractions[i]);
-    curves.damage.push_back(means_of(damage_of(profile, of_format * fractions.size() + i), layers));
+Result<double> predicted_damage(const Profile& profile, std::span<const KvFormat> formats,
+                                std::span<const double> kept) {
+  RKV_CHECK(formats.size() == kept.size());
+  std::map<size_t, std::vector<size_t>> layers;  // by the format's number
+  for (size_t i = 0; i < formats.size(); ++i) layers[measured_format(profile, formats[i])].push_back(i);
+  double sum = 0;
+  for (const auto& [of_format, of_layers] : layers) {
+    const FormatCurves all = curves_of(profile, of_format);
+    DamageCurves curves;
+    curves.kept = all.dropping.kept;
+    curves.damage.resize(all.dropping.damage.size());
+    std::vector<double> kept_there;
+    for (size_t i : of_layers) {
+      for (size_t f = 0; f < curves.damage.size(); ++f) curves.damage[f].push_back(all.dropping.damage[f][i]);
+      kept_there.push_back(kept[i]);
+      sum += all.at_full[i];
+    }
+    RKV_ASSIGN_OR_RETURN(const double dropping, ripplekv::predicted_damage(curves, kept_there));
+    sum += dropping;
   }
-  return curves;
+  return sum;
 }
 
 Result<Budgets> make_budgets(const ModelId& model, const Policy& policy, const Profile* profile,
@@ -102,6 +196,9 @@ Result<Budgets> make_budgets(const ModelId& model, const Policy& policy, const P
   if (layers.empty())
     return unsupported("every layer of this model has a sliding window: there is nothing to allocate");
   nlohmann::json settings = nlohmann::json::object();
+  if (policy.auto_format && policy.allocator != "curves") {
+    return invalid_argument(fmt::format("--kv-type auto: got the allocator {}, expected curves", policy.allocator));
+  }
   if (policy.allocator == "uniform") {
     budgets.weights = uniform_weights(n_layer);
   } else if (policy.allocator == "pyramid") {
@@ -119,9 +216,14 @@ Result<Budgets> make_budgets(const ModelId& model, const Policy& policy, const P
     budgets.profile_hash = hash_of(*profile);
   } else if (policy.allocator == "curves") {
     RKV_RETURN_IF_ERROR(check_profile(profile, model, policy.allocator));
-    RKV_ASSIGN_OR_RETURN(const double kept_fraction, fraction_of(policy, *profile, layers.size(), prompt));
-    RKV_ASSIGN_OR_RETURN(budgets.weights, curves_weights(curves_of(*profile, policy.kv_format), kept_fraction));
-    settings["kept_fraction"] = kept_fraction;
+    if (policy.auto_format) {
+      RKV_RETURN_IF_ERROR(choose_formats_of(policy, *profile, prompt, layers, budgets, settings));
+    } else {
+      RKV_ASSIGN_OR_RETURN(const double kept_fraction, fraction_of(policy, *profile, layers.size(), prompt));
+      const FormatCurves curves = curves_of(*profile, measured_format(*profile, policy.kv_format));
+      RKV_ASSIGN_OR_RETURN(budgets.weights, curves_weights(curves.dropping, kept_fraction));
+      settings["kept_fraction"] = kept_fraction;
+    }
     budgets.profile_hash = hash_of(*profile);
   } else {
     std::string known;

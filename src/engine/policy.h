@@ -4,6 +4,7 @@
 // A policy as the user names it (selector, allocator, budget, kv format) -> Budgets. Pure: no graph, no files.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "ripplekv/budgets.h"
@@ -22,6 +23,9 @@ struct Policy {
   std::string selector = "snapkv";
   SelectorOptions selector_options;
   KvFormat kv_format;
+  // Each layer's format is the allocator's choice (curves): kv_format is f16, and the budget counts bytes, a fraction
+  // or rows being those of the f16 cache.
+  bool auto_format = false;
 };
 
 // What is known of the cache that the budgets are for; `curves` turns rows and bytes into a fraction with it.
@@ -30,11 +34,14 @@ struct PromptShape {
   int64_t n_prompt = 0;  // 0: not known, as long as the prompts that were profiled
 };
 
-// The profile's damage curves in a kv format, else in the first one measured: over the layers that share a budget.
-DamageCurves curves_of(const Profile& profile, const KvFormat& format);
+// What the profile's curves foretell of layers in these formats that keep these fractions of their rows, both over the
+// layers that share a budget: the sum of their damages. Real damage differs by what layers do to each other. A format
+// that was not measured counts as the first one that was. Errors: as predicted_damage() of allocation.h.
+Result<double> predicted_damage(const Profile& profile, std::span<const KvFormat> formats,
+                                std::span<const double> kept);
 
 // Errors: unknown allocator (lists what exists), ripple or curves without a profile, a profile of another
-// model, an empty one or one without curves.
+// model, an empty one or one without curves; formats to choose from that were not measured.
 Result<Budgets> make_budgets(const ModelId& model, const Policy& policy, const Profile* profile,
                              const PromptShape& prompt = {});
 

@@ -48,6 +48,10 @@ class SampleProfiler {
   Result<Moved> nudged(int il, int repeat);
   Result<double> local_change(int il);
   Result<double> damage(int il, size_t fraction, const KvFormat& format);
+  // All rows as they are: nothing changes, and nothing has to be run to know it.
+  bool is_full_cache(size_t fraction, const KvFormat& format) const {
+    return settings_.curve_fractions[fraction] >= 1 && format == settings_.kv_format;
+  }
   void advance(int64_t layer_tokens);
 
   Forward& forward_;
@@ -255,6 +259,7 @@ Result<SampleProfiler::Moved> SampleProfiler::nudged(int il, int repeat) {
 }
 
 Result<double> SampleProfiler::damage(int il, size_t fraction, const KvFormat& format) {
+  if (is_full_cache(fraction, format)) return 0.0;
   LayerCache& layer = cache_.layer(il);
   RKV_ASSIGN_OR_RETURN(LayerCache compressed, layer.gather(keep_[fraction][static_cast<size_t>(il)], format));
   std::swap(layer, compressed);
@@ -271,7 +276,10 @@ Result<ProfileSample> SampleProfiler::run() {
                             : std::min<int64_t>(settings_.n_answer, static_cast<int64_t>(sample_.answer.size()));
   const std::vector<KvFormat> formats = settings_.formats_of_curves();
   const size_t n_fraction = settings_.curve_fractions.size();
-  const auto n_pass = settings_.n_repeat + static_cast<int64_t>(settings_.n_curve_point());
+  int64_t n_pass = settings_.n_repeat;
+  for (size_t point = 0; point < settings_.n_curve_point(); ++point) {
+    if (!is_full_cache(point % n_fraction, formats[point / n_fraction])) ++n_pass;
+  }
   int64_t n_changed = 0;  // layers run again for one change of every layer that is measured
   int64_t n_measured = 0;
   for (int il = 0; il < config_.n_layer; ++il) {

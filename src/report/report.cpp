@@ -70,10 +70,10 @@ Result<Section> budgets_section(const ReportInputs& inputs) {
     std::vector<Cell> row = {text_cell(of.name),           text_cell(budgets.model.name),
                              text_cell(budgets.allocator), text_cell(budgets.budget.to_string()),
                              text_cell(budgets.selector),  text_cell(formats_of(budgets))};
-    if (budgets.budget.kind == KvBudget::Kind::kBytes) {  // the rows of bytes depend on the model's shape
+    if (budgets.counts_bytes()) {  // the rows of bytes depend on the model's shape
       section.warnings.push_back(
-          fmt::format("{} is made for {}: its rows depend on the model's shape and are not shown.", of.name,
-                      budgets.budget.to_string()));
+          fmt::format("{} is made for {}, which counts bytes: its rows depend on the model's shape and are not shown.",
+                      of.name, budgets.budget.to_string()));
       row.insert(row.end(), {text_cell("n/a"), text_cell("n/a"), text_cell("n/a"), text_cell("n/a")});
       row.push_back(text_cell(from_profile));
       files.rows.push_back(std::move(row));

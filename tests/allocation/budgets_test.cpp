@@ -121,6 +121,19 @@ TEST_F(BudgetsTest, EveryKindOfBudgetRoundTrips) {
   }
 }
 
+// A fraction of bytes is no fraction of rows, which is what kept_fraction says.
+TEST_F(BudgetsTest, AFractionOfBytesRoundTrips) {
+  Budgets budgets = example();
+  budgets.of_bytes = true;
+  ASSERT_TRUE(write_budgets(budgets, path_).ok());
+  const auto back = read_budgets(path_);
+  ASSERT_TRUE(back.ok()) << back.status().message();
+  EXPECT_TRUE(back->of_bytes);
+  EXPECT_TRUE(back->counts_bytes());
+  EXPECT_EQ(text().find("kept_fraction"), std::string::npos);
+  EXPECT_FALSE(example().of_bytes);
+}
+
 // Any weights become shares once; from then on reading and writing change no bit, and rows stay the same.
 TEST_F(BudgetsTest, RandomWeightsBecomeStableShares) {
   Random random(31);

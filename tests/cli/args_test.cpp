@@ -153,7 +153,7 @@ TEST(Args, ProfileTakesEveryFlag) {
        "40%,5%,0.1",
        {},
        [](const A& a) {
-         return a.settings.curve_fractions == std::vector<double>{0.05, 0.1, 0.4};
+         return a.settings.curve_fractions == std::vector<double>{0.05, 0.1, 0.4, 1};
        }},
       {{"-o", "--output"}, "p.json", {}, [](const A& a) { return a.output_file == "p.json"; }},
       {{"--resume"}, "", {"--fresh"}, [](const A& a) { return !a.fresh; }, false, true},
@@ -174,7 +174,8 @@ TEST(Args, ProfileSettingsAgreeWithTheSharedFlags) {
   EXPECT_EQ(args.settings.selector_options.window, 64);
   EXPECT_EQ(args.settings.selector_options.n_sink, 2);
   ProfileSettings usual;
-  usual.curve_fractions = {0.05, 0.1, 0.2, 0.4};
+  usual.curve_fractions = {0.05, 0.1, 0.2, 0.4, 1};
+  usual.curve_formats = ProfileArgs().settings.curve_formats;
   EXPECT_EQ(parsed<ProfileArgs>({}).settings, usual);
 }
 
@@ -423,6 +424,11 @@ TEST(Args, RefusesBadValues) {
       {{"run", "--weights", "nativ"}, {"did you mean native?"}},
       {{"run", "--weights", "f16"}, {"expected native, f32"}},
       {{"run", "--kv-type", "q8"}, {"--kv-type", "q8"}},
+      {{"run", "--kv-type", "auto"}, {"--kv-type auto", "--kv-budget"}},
+      {{"run", "--kv-type", "auto", "--budget", "b.json"}, {"--kv-type auto", "file fixes the types"}},
+      {{"profile", "--kv-type", "auto"}, {"--kv-type", "auto"}},
+      {{"tune", "--kv-budget", "10%", "--kv-type", "auto"}, {"--kv-type", "auto"}},
+      {{"eval", "leval", "--policies", "snapkv+curves:kv-type=auto", "-o", "x"}, {"--match bytes"}},
       {{"run", "-ctk", "int4"}, {"--cache-type-k", "int4"}},
       {{"run", "-m", ""}, {"--model: got '', expected a path"}},
       {{"run", "-f", ""}, {"--file"}},

@@ -68,7 +68,7 @@ TEST(CommandLine, RefusesWhatItDoesNotKnow) {
       // commands
       {{"rnu"},
        {"ripplekv: unknown command 'rnu'",
-         "inspect, profile, validate, allocate, tune, run, trace, eval, report, score, bench, export, models, help",
+        "inspect, profile, validate, allocate, tune, run, trace, eval, report, score, bench, export, models, help",
         "mean run?"}},
       {{"Run"}, {"mean run?"}},
       {{"xyzzy"}, {"expected inspect"}},

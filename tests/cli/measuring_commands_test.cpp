@@ -5,6 +5,7 @@
 // bench.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -188,6 +189,60 @@ TEST_F(MeasuringCommandsTest, AllocateByTargetAndAudit) {
   const Outcome audited = run("allocate --kv-budget 30% --allocator curves --audit" + samples);
   EXPECT_NE(audited.text.find("measured on 2 samples: mean KL"), std::string::npos) << audited.text;
   EXPECT_NE(audited.text.find("is what they do to each other"), std::string::npos) << audited.text;
+}
+
+// Rows and formats for bytes: within them, by what every layer of the file says, and foretold layer by layer.
+TEST_F(MeasuringCommandsTest, FormatsAreTheAllocatorsChoice) {
+  // The grid: 10%, 30% and all rows in f16, q8_0 and q8_0/q4_0. All rows as they are do nothing, rounded ones
+  // something.
+  for (const json& sample : json::parse(text_of("p.json")).at("samples")) {
+    const auto damage = sample.at("damage").get<std::vector<std::vector<double>>>();
+    ASSERT_EQ(damage.size(), 9U);
+    EXPECT_EQ(damage[2], std::vector<double>(damage[2].size(), 0.0));
+    for (const size_t all_rows : {5, 8})
+      EXPECT_GT(*std::max_element(damage[all_rows].begin(), damage[all_rows].end()), 0);
+  }
+  const std::string samples =
+      " --window 8 --calibration $D/data --limit 2 --max-tokens 150 --answer-tokens 4 --profile $D/p.json -m $M ";
+  const Outcome audited = run("allocate --kv-budget 30% --kv-type auto --audit --json -o $D/auto.json" + samples);
+  ASSERT_EQ(audited.exit_code, 0) << audited.text;
+  EXPECT_TRUE(json::parse(audited.text.substr(audited.text.find('{'))).at("measured").contains("predicted_kl"));
+  const json budgets = json::parse(text_of("auto.json"));
+  EXPECT_EQ(budgets.at("allocator"), "curves");
+  EXPECT_EQ(budgets.at("budget"), "30%");
+  EXPECT_EQ(budgets.at("budget_of"), "bytes");
+  int n_rounded = 0;
+  for (const json& layer : budgets.at("layers")) n_rounded += layer.at("k") != "f16" ? 1 : 0;
+  EXPECT_GT(n_rounded, 0);
+  EXPECT_NE(run("export $D/auto.json").text.find("counts rows"), std::string::npos);
+
+  const Outcome compared =
+      run("eval leval -m $M --data $D/data --limit 1 --max-tokens 150 --answer-tokens 4 --budgets 30% --match bytes "
+          "--profile $D/p.json --policies snapkv:window=8,snapkv+curves:window=8:kv-type=auto -o $D/auto.jsonl");
+  ASSERT_EQ(compared.exit_code, 0) << compared.text;
+  std::map<std::string, int64_t> bytes;
+  std::map<std::string, int64_t> rows;
+  std::ifstream results(folder_ + "/auto.jsonl");
+  for (std::string line; std::getline(results, line);) {
+    const json result = json::parse(line);
+    if (!result.contains("kl")) continue;
+    bytes[result.at("policy")] = result.at("bytes");
+    rows[result.at("policy")] = result.at("rows");
+  }
+  const std::string chosen = "snapkv+curves:window=8:kv-type=auto";
+  EXPECT_GT(rows[chosen], rows["snapkv:window=8"]);
+  EXPECT_LE(bytes[chosen], bytes["snapkv:window=8"] + 2 * 2 * (32 * 2 * 2 + 4)) << "within a row of f16";
+
+  const Outcome answered =
+      run("run -m $M --budget $D/auto.json -f $D/data/financial_qa.jsonl --raw --temp 0 -n 2 --receipt");
+  EXPECT_EQ(answered.exit_code, 0) << answered.text;  // holds what was planned
+  ASSERT_EQ(run("profile -m $M --limit 1 --max-tokens 150 --answer-tokens 4 --window 8 --curves 30% --curve-types f16 "
+                "-o $D/f16.json")
+                .exit_code,
+            0);
+  EXPECT_NE(run("run -m $M --kv-budget 30% --kv-type auto --window 8 --profile $D/f16.json -p ship")
+                .text.find("hold one kv format"),
+            std::string::npos);
 }
 
 // kvpress keeps int(n * (1 - ratio)) rows: of every exported ratio that is the number planned.

@@ -145,11 +145,34 @@ TEST(Plan, BytesAreNeverExceededAndNoRowIsLeftOver) {
     if (!fits) continue;
     ASSERT_LE(static_cast<double>(cost(plan->rows, budgets.kv_format, shape)), budgets.budget.value);
     if (plan->keeps_all()) continue;
-    const auto more = rows_for(budgets.weights, plan->total_rows() + 1, kFloor, n_prompt);
-    ASSERT_GT(static_cast<double>(cost(*more, budgets.kv_format, shape)), budgets.budget.value);
+    for (size_t il = 0; il < whole.size(); ++il) {
+      std::vector<int64_t> more = plan->rows;
+      if (++more[il] > n_prompt) continue;
+      ASSERT_GT(static_cast<double>(cost(more, budgets.kv_format, shape)), budgets.budget.value);
+    }
     ++n_compressed;
   }
   EXPECT_GT(n_compressed, 1000);
+}
+
+// A fraction or rows may be those of the f16 cache's bytes: as if the bytes were said, for every length of a prompt.
+TEST(Plan, FractionsOfBytesAreBytes) {
+  Random random(4);
+  const std::vector<KvFormat> formats = all_formats();
+  for (int64_t n_prompt : {500, 1000, 2345}) {
+    const ModelConfig config = make_config(5);
+    Budgets budgets = make_uniform(5, {KvBudget::Kind::kFraction, 0.3});
+    budgets.weights = random_weights(5, random);
+    for (KvFormat& format : budgets.kv_format) format = formats[random.below(formats.size())];
+    budgets.of_bytes = true;
+    const auto fraction = plan_cache(budgets, config, n_prompt);
+    ASSERT_TRUE(fraction.ok()) << fraction.status().message();
+    budgets.budget = {KvBudget::Kind::kRowsPerLayer, 0.3 * static_cast<double>(n_prompt)};
+    EXPECT_EQ(plan_cache(budgets, config, n_prompt)->rows, fraction->rows);
+    budgets.of_bytes = false;
+    budgets.budget = {KvBudget::Kind::kBytes, 0.3 * 5 * 520 * static_cast<double>(n_prompt)};
+    EXPECT_EQ(plan_cache(budgets, config, n_prompt)->rows, fraction->rows);
+  }
 }
 
 TEST(Plan, RealCachesStayWithinTheBytes) {

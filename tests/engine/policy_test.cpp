@@ -165,6 +165,79 @@ TEST(Policy, CurvesAtTheFractionOfAnyBudget) {
   expect_refused(make_budgets(kModel, policy, &profile), StatusCode::kInvalidArgument, {"profile --curves"});
 }
 
+// Three layers: rounding is nothing to the first, ruin to the second, and little to the third.
+Profile profile_of_formats() {
+  Profile profile = make_profile(kModel);
+  profile.settings.curve_fractions = {0.1, 0.4, 1};
+  profile.settings.curve_formats = {{}, {KvType::kQ8_0, KvType::kQ4_0}};
+  for (ProfileSample& sample : profile.samples) {
+    sample.damage = {{1, 1, 1}, {0.1, 0.1, 0.1}, {0, 0, 0}, {1, 9, 1.01}, {0.1, 9, 0.11}, {0, 9, 0.01}};
+  }
+  return profile;
+}
+
+const LayerShape kShape = {.head_dim = 64, .n_head_kv = 2};
+
+TEST(Policy, FormatsAreChosenWithTheRows) {
+  const Profile profile = profile_of_formats();
+  Policy policy = make_policy("curves");
+  policy.selector_options.window = 1;
+  policy.selector_options.n_sink = 1;
+  policy.kv_format = {};
+  policy.auto_format = true;
+  const KvFormat small = {KvType::kQ8_0, KvType::kQ4_0};
+  for (const KvBudget& budget :
+       {KvBudget{KvBudget::Kind::kFraction, 0.2}, KvBudget{KvBudget::Kind::kRowsPerLayer, 200},
+        KvBudget{KvBudget::Kind::kBytes, 0.2 * 3 * 1000 * static_cast<double>(bytes_per_row(kShape, {}))}}) {
+    policy.budget = budget;
+    const auto budgets = make_budgets(kModel, policy, &profile, {kShape, 1000});
+    ASSERT_TRUE(budgets.ok()) << budgets.status().message();
+    EXPECT_TRUE(budgets->of_bytes);
+    EXPECT_EQ(budgets->budget.to_string(), budget.to_string());
+    EXPECT_EQ(budgets->kv_format, (std::vector<KvFormat>{small, {}, small}));
+    EXPECT_EQ(budgets->profile_hash, hash_of(profile));
+    double bytes = 0;
+    for (size_t il = 0; il < 3; ++il) {
+      bytes += budgets->weights.weights[il] * static_cast<double>(bytes_per_row(kShape, budgets->kv_format[il]));
+    }
+    EXPECT_NEAR(bytes / (3 * static_cast<double>(bytes_per_row(kShape, {}))), 0.2, 1e-3);
+  }
+}
+
+TEST(Policy, WhatFormatsAreToldApartBy) {
+  Policy policy = make_policy("curves");
+  policy.kv_format = {};
+  policy.auto_format = true;
+  Profile profile = profile_of_formats();
+  expect_refused(make_budgets(kModel, policy, nullptr, {kShape, 1000}), StatusCode::kNotFound, {"needs a profile"});
+  expect_refused(make_budgets(kModel, policy, &profile), StatusCode::kInvalidArgument, {"--kv-type auto", "no model"});
+  // Heads of 48 have no blocks of 32: only f16 is left.
+  expect_refused(make_budgets(kModel, policy, &profile, {{.head_dim = 48, .n_head_kv = 2}, 1000}),
+                 StatusCode::kInvalidArgument, {"one kv format", "ripplekv profile"});
+  profile.settings.curve_fractions.pop_back();
+  for (ProfileSample& sample : profile.samples) sample.damage.resize(4);
+  expect_refused(make_budgets(kModel, policy, &profile, {kShape, 1000}), StatusCode::kInvalidArgument,
+                 {"while all rows stay", "ripplekv profile"});
+  policy.allocator = "uniform";
+  expect_refused(make_budgets(kModel, policy, &profile, {kShape, 1000}), StatusCode::kInvalidArgument,
+                 {"uniform, expected curves"});
+}
+
+// Of formats that differ: what each costs with all rows, and what dropping rows adds, here nothing or a tenth.
+TEST(Policy, PredictsEachLayerInItsFormat) {
+  const Profile profile = profile_of_formats();
+  const KvFormat small = {KvType::kQ8_0, KvType::kQ4_0};
+  const auto predicted = [&](const std::vector<KvFormat>& formats, const std::vector<double>& kept) {
+    const auto sum = predicted_damage(profile, formats, kept);
+    EXPECT_TRUE(sum.ok()) << sum.status().message();
+    return sum.ok() ? *sum : -1.0;
+  };
+  EXPECT_NEAR(predicted({{}, {}, {}}, {1, 1, 1}), 0, 1e-9);
+  EXPECT_NEAR(predicted({small, {}, small}, {1, 1, 1}), 0.01, 1e-9);
+  EXPECT_NEAR(predicted({small, small, small}, {1, 1, 1}), 9.01, 1e-9);
+  EXPECT_NEAR(predicted({small, {}, small}, {0.4, 0.4, 0.4}), 0.31, 2e-3);  // the hull's grid
+}
+
 TEST(Policy, UnknownAllocatorsListWhatThereIs) {
   for (const char* name : {"", "Uniform", "ripple ", "curve", "file"}) {
     const Profile profile = make_profile(kModel);
