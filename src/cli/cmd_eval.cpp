@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/hash.h"
 #include "base/progress.h"
 #include "base/text.h"
 #include "cli/commands.h"
@@ -60,6 +61,34 @@ Result<std::vector<EvalSample>> read_samples(const EvalArgs& args, const Model& 
 }
 
 std::string name_of(const EvalSample& sample) { return sample.task + ":" + sample.id; }
+
+std::string source_of(const EvalSample& sample, const EvalPolicy& policy) {
+  // Lengths keep apart what would read the same one behind the other.
+  std::string all = fmt::format("{} {} ", sample.document.size(), sample.question.size());
+  all += sample.document + sample.question;
+  for (const std::string& answer : sample.answers) all += fmt::format("\n{} {}", answer.size(), answer);
+  if (policy.profile != nullptr) all += "\n" + hash_of(*policy.profile);
+  return hash_of_bytes(all);
+}
+
+// A file that is gone on with must hold what would be measured again.
+Status check_sources(const ResultsFile& results, std::span<const EvalSample> samples,
+                     const std::vector<EvalPolicy>& policies, const std::string& path) {
+  std::map<std::string, const EvalSample*> by_name;
+  for (const EvalSample& sample : samples) by_name[name_of(sample)] = &sample;
+  for (const ResultLine& line : results.lines()) {
+    const auto sample = by_name.find(line.sample);
+    const auto policy = std::find_if(policies.begin(), policies.end(),
+                                     [&](const EvalPolicy& other) { return other.name == line.policy; });
+    if (line.source.empty() || sample == by_name.end() || policy == policies.end()) continue;
+    if (source_of(*sample->second, *policy) == line.source) continue;
+    return mismatch(
+        fmt::format("{}: holds results of '{}' for sample '{}' from another text or another profile; "
+                    "--fresh starts over",
+                    path, line.policy, line.sample));
+  }
+  return ok_status();
+}
 
 // What results of one file must have in common.
 nlohmann::ordered_json header_of(const EvalArgs& args, const Model& model) {
@@ -237,6 +266,7 @@ class Evaluation {
           line.policy = policy.name;
           line.question = mode;
           line.kept = kept;
+          line.source = source_of(sample, policy);
           line.error = measured.status().message();
         }
       }
@@ -245,6 +275,9 @@ class Evaluation {
     for (const PolicyResult& result : measured->results) {
       if (results_.has(name_of(sample), result.policy, mode, result.kept)) continue;
       ResultLine& line = lines.emplace_back(result_line(name_of(sample), sample.task, mode, *measured, result));
+      for (const EvalPolicy& policy : policies) {
+        if (policy.name == line.policy) line.source = source_of(sample, policy);
+      }
       if (args_.generate) {
         RKV_ASSIGN_OR_RETURN(line.score, score_answer(sample, result.answer));
       }
@@ -308,6 +341,7 @@ Status cmd_eval(const EvalArgs& args) {
   RKV_ASSIGN_OR_RETURN(std::vector<EvalPolicy> policies, make_policies(args, profiles));
   RKV_ASSIGN_OR_RETURN(ResultsFile results,
                        ResultsFile::open(args.output_file, header_of(args, *model), args.fresh, ranks));
+  RKV_RETURN_IF_ERROR(check_sources(results, samples, policies, args.output_file));
   RKV_ASSIGN_OR_RETURN(const auto engine, make_engine(model, args.model));
   engine->set_cancel(interrupt_flag());
   Evaluation evaluation(args, *engine, policies, results, ranks);

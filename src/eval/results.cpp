@@ -24,7 +24,7 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 
 constexpr std::string_view kFormat = "ripplekv.eval";
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;  // 1: products with quantised weights rounded otherwise
 constexpr int64_t kBytesMax = int64_t{1} << 31;
 
 ordered_json to_json(const ResultLine& line) {
@@ -33,6 +33,7 @@ ordered_json to_json(const ResultLine& line) {
                          {"policy", line.policy},
                          {"question", to_string(line.question)},
                          {"kept", line.kept}};
+  if (!line.source.empty()) object["source"] = line.source;
   if (!line.error.empty()) {
     object["error"] = line.error;
     return object;
@@ -63,6 +64,9 @@ Result<ResultLine> line_of(const JsonObject& object) {
     }
   }
   RKV_ASSIGN_OR_RETURN(line.kept, object.number("kept"));
+  if (object.has("source")) {
+    RKV_ASSIGN_OR_RETURN(line.source, object.text("source"));
+  }
   if (object.has("error")) {
     RKV_ASSIGN_OR_RETURN(line.error, object.text("error"));
     return line;

@@ -39,7 +39,8 @@ struct ResultLine {
   double nll = 0;
   double score = -1;  // of the answer against the references; -1: not scored
   std::string answer;
-  std::string error;  // why there is no measurement; empty if there is one
+  std::string source;  // hash of the sample's text and the policy's profile: a run that goes on checks it
+  std::string error;   // why there is no measurement; empty if there is one
 };
 
 // The line of one measurement of a prompt.

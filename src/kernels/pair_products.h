@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Products of 16-bit integers with 32-bit sums: the inner loop that attention over tiles and products with weights have
-// in common, and how values become integers. Two vectors of length kUnitLength have a product under 2^30, and so has
+// in common, and how values become integers. Two vectors of length kUnitLength have a product under 2^31, and so has
 // every part of it: no sum exceeds 32 bits. Compiled once per instruction set.
 #pragma once
 
@@ -13,6 +13,7 @@ namespace {
 
 constexpr float kUnitLength = 46300.0F;  // and what rounding adds to it, squared, is under 2^31
 constexpr float kIntegerMax = 32767.0F;
+constexpr float kLengthMin = 1e-15F;  // what is shorter is 0: its squares would not be exact enough for that bound
 
 // A panel: queries that the inner loop takes together, kPanelVectors vectors of them; kBroadcasts rows (or columns of
 // V) are multiplied with it at once. Their product and a panel's load must fit the registers.
@@ -57,7 +58,7 @@ void scale_to_length(const float* values, size_t n_rows, size_t head_dim, int16_
     }
     const F length = sqrt(sums_of(squares));
     const F scale = max(length * (1.0F / kUnitLength), largest_of_each(largest) * (1.0F / kIntegerMax));
-    const F inverse = length > 0.0F ? 1.0F / scale : F{};
+    const F inverse = length > kLengthMin ? 1.0F / scale : F{};
     const F scale_or_bad = scale + length * 0.0F;  // what is not a finite number shows in the scale
     for (size_t r = 0; r < kLanes && r0 + r < n_rows; ++r) {
       scales[r0 + r] = scale_or_bad[r];

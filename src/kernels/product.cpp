@@ -106,6 +106,7 @@ void pack_inputs(const ProductPlan& plan, const float* x, int64_t stride, std::s
   uint8_t* base = aligned(scratch);
   const InputMemory inputs(shape, kernels, base);
   const PanelMemory memory(shape, kernels, base + inputs.bytes + thread * plan.work_bytes);
+  RKV_CHECK(base + inputs.bytes + (thread + 1) * plan.work_bytes <= scratch.data() + scratch.size());
   for (int64_t i = inputs.n_groups * thread / n_threads; i < inputs.n_groups * (thread + 1) / n_threads; ++i) {
     float* scales = inputs.scales + i * shape.n_blocks() * width;
     for (int64_t a = 0; a < width; ++a) {

@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: MIT
 //
 // Products of tokens with a weight matrix on the CPU: out = W x. Weights stay as they are stored; tokens become 16-bit
-// integers with a scale per block, so that a product differs from that of f32 values by 2e-4 of its length at most, and
-// sums are 32-bit integers in a block and f32 beyond. Pure: host memory and plain structs, owned by the caller; knows
-// no graph. A token's result depends neither on threads nor on the other tokens beside it in a kernel. What is not a
-// finite number makes the sums it is in NaN. docs/performance.md.
+// integers with a scale per block (of many tokens weights, too), so that a product differs from that of f32 values by
+// 5e-4 of the lengths' product at most, a hundredth of that as a rule. Sums are 32-bit integers in a block and f32
+// beyond. Pure: host memory and plain structs, owned by the caller; knows no graph. A token's result depends neither on
+// threads nor on the tokens beside it. What is not finite makes the sums it is in NaN (a weight's scale at worst those
+// of the row before, too). docs/performance.md.
 #pragma once
 
 #include <atomic>

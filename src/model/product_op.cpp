@@ -83,6 +83,7 @@ bool FewProductOp::supports(const ggml_tensor* weight, const ggml_tensor* x) {
 
 ggml_tensor* FewProductOp::add(ggml_context* context, ggml_tensor* weight, ggml_tensor* x,
                                std::vector<uint8_t>& scratch, int n_threads) {
+  RKV_CHECK(weight->ne[0] == x->ne[0]);
   tokens_ = {.n_in = x->ne[0], .n_tokens = x->ne[1]};
   scratch_ = &scratch;
   const auto bytes = static_cast<size_t>(kCacheLine + n_threads * tokens_.work_bytes());

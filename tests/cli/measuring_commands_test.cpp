@@ -79,6 +79,32 @@ TEST_F(MeasuringCommandsTest, EvalMeasuresOnceAndGoesOn) {
             std::string::npos);
 }
 
+// Samples are known by task and number, profiles by their file: what is in them must be the same.
+TEST_F(MeasuringCommandsTest, EvalGoesOnWithTheSameTextsAndProfileOnly) {
+  const auto put = [](const std::string& folder, const std::string& ship) {
+    std::filesystem::create_directories(folder_ + "/" + folder + "/same");
+    std::string text = ship;
+    for (int i = 0; i < 12; ++i) text += " ship " + std::to_string(i * 37 % 101) + " lies at quay.";
+    std::ofstream(folder_ + "/" + folder + "/same/financial_qa.jsonl")
+        << json{{"input", text}, {"instructions", {"Which ship?"}}, {"outputs", {"ship 37"}}} << "\n";
+  };
+  put("one", "Argo");
+  put("other", "Bounty");
+  const std::string command =
+      " -m $M --max-tokens 150 --answer-tokens 4 --budgets 40% --policies snapkv+ripple:window=8 -o $D/same.jsonl";
+  ASSERT_EQ(run("eval leval --data $D/one/same --profile $D/p.json" + command).exit_code, 0);
+  const Outcome text = run("eval leval --data $D/other/same --profile $D/p.json" + command);
+  EXPECT_EQ(text.exit_code, 1);
+  EXPECT_NE(text.text.find("from another text or another profile"), std::string::npos) << text.text;
+  ASSERT_EQ(run("profile -m $M --limit 1 --max-tokens 200 --answer-tokens 4 --window 8 --curves none -o $D/p1.json")
+                .exit_code,
+            0);
+  const Outcome profile = run("eval leval --data $D/one/same --profile $D/p1.json" + command);
+  EXPECT_EQ(profile.exit_code, 1);
+  EXPECT_NE(profile.text.find("from another text or another profile"), std::string::npos) << profile.text;
+  EXPECT_EQ(run("eval leval --data $D/one/same --profile $D/p.json" + command).exit_code, 0);
+}
+
 // Two questions of each document: one prefill for both, both ways side by side, and each way is gone on with by itself.
 TEST_F(MeasuringCommandsTest, EvalAsksAfterCompression) {
   std::filesystem::create_directory(folder_ + "/asked");

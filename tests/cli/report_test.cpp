@@ -30,7 +30,7 @@ class ReportCommandTest : public ::testing::Test {
     budgets.weights = {{1, 3}, 0};
     budgets.kv_format.resize(2);
     ASSERT_TRUE(write_budgets(budgets, folder_ + "/b.json").ok());
-    put("r.jsonl", R"({"format":"ripplekv.eval","version":1,"model":"Tiny","suite":"leval"}
+    put("r.jsonl", R"({"format":"ripplekv.eval","version":2,"model":"Tiny","suite":"leval"}
 {"sample":"s","task":"coursera","policy":"snapkv","kept":0.1,"n_prompt":9,"rows":1,"bytes":2,"kl":1.5,"kl_max":2,"top1":1,"nll":1}
 {"sample":"s","task":"coursera","policy":"h2o","kept":0.1,"n_prompt":9,"rows":1,"bytes":2,"kl":0.5,"kl_max":2,"top1":1,"nll":1}
 )");

@@ -212,6 +212,27 @@ TEST(Product, ThreadsAndOtherTokensChangeNothing) {
   }
 }
 
+// Rows and tokens that point the same way, in blocks of 256: the largest sums there are.
+TEST(Product, LongestSumsFitTheirIntegers) {
+  const int64_t n_in = 512;
+  for (const KernelSet* kernels : kernel_sets()) {
+    for (const double spike : {0.0, 1.0, 15.0, 1e4}) {
+      for (const double size : {1e-13, 1.0, 1e8}) {
+        Weights weights = {WeightType::kOther, n_in, 2, {}, {}};
+        Tokens tokens = {n_in, 2, n_in, {}};
+        for (int64_t i = 0; i < 2 * n_in; ++i) {
+          const double sign = i < n_in ? 1.0 : -1.0;
+          tokens.values.push_back(static_cast<float>(sign * size * (i % 256 == 40 ? 1.0 + spike : 1.0)));
+        }
+        weights.values = tokens.values;
+        append(weights.bytes, weights.values.data(), weights.values.size() * sizeof(float));
+        ASSERT_NO_FATAL_FAILURE(expect_product(multiply_many(weights, tokens, *kernels, 1), weights, tokens, 2,
+                                               std::string(kernels->name) + " spike " + std::to_string(spike)));
+      }
+    }
+  }
+}
+
 TEST(Product, ZerosGiveZero) {
   for (const KernelSet* kernels : kernel_sets()) {
     const Weights weights = make_weights(WeightType::kQ4_0, 96, 20, 7);

@@ -82,7 +82,7 @@ TEST_F(InputsTest, DamageIsNamed) {
 
 TEST_F(InputsTest, ResultsAreNamedByFileAndKeepTheirSettings) {
   std::filesystem::create_directories(folder_ + "/other");
-  const std::string header = "{\"format\":\"ripplekv.eval\",\"version\":1,\"suite\":\"leval\",\"seed\":7}\n";
+  const std::string header = "{\"format\":\"ripplekv.eval\",\"version\":2,\"suite\":\"leval\",\"seed\":7}\n";
   const std::string a = put("r.jsonl", header);
   const std::string b = put("other/r.jsonl", header);
   const auto one = read_evaluations({a});
