@@ -43,10 +43,7 @@ void add_args(OptionTable& table, ReportArgs& args) {
   add_path(table, {.names = "--validation", .value = "FILE", .help = "What `ripplekv validate` wrote"},
            args.validation_file);
   add_path(table,
-           {.names = "--bench",
-            .value = "FILE",
-            .help = "Speeds: a JSON list of objects with \"work\", \"context\", \"policy\", \"budget\", "
-                    "\"tokens_per_s\", \"peer\", \"peer_tokens_per_s\" and \"ratio\""},
+           {.names = "--bench", .value = "FILE", .help = "What `ripplekv bench --json` wrote, or a file of its form"},
            args.bench_file);
   table.begin_group("Output");
   add_parsed(table,

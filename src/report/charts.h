@@ -3,7 +3,8 @@
 //
 // The report's three kinds of chart as figures: values over x, values in rows beneath each other, values on a grid.
 // Values that are not finite (or not positive on a log scale) are left out; a chart without any mark is no figure
-// (nullopt). Names are raw texts. What is drawn, and why, is the sections' business.
+// (nullopt). Names are raw texts. What is drawn, and why, is the sections' business. A chart draws its first values up
+// to a bound, and its caption says what it left out.
 #pragma once
 
 #include <optional>
@@ -13,6 +14,10 @@
 #include "report/svg.h"
 
 namespace ripplekv {
+
+// Bounds of what one chart draws: a value is about a kilobyte of markup, and nobody tells more of them apart.
+constexpr size_t kRowItemsMax = 500;
+constexpr size_t kPointsMax = 5000;  // also of the cells of a heat map
 
 struct Point {
   double x = 0;

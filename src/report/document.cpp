@@ -68,6 +68,12 @@ std::string shown_percent(double fraction) {
   return std::isfinite(fraction) ? fmt::format("{:.4g}%", 100 * fraction) : std::string(kNotThere);
 }
 
+std::string shown_rows_note(const Table& table) {
+  if (table.rows.size() <= kShownRowsMax) return "";
+  return fmt::format("The first {} of {} rows are shown; the .csv has all.", shown_whole(kShownRowsMax),
+                     shown_whole(static_cast<double>(table.rows.size())));
+}
+
 Cell text_cell(std::string text) { return {std::move(text), {}}; }
 Cell number_cell(double value, int n_digit) { return {shown_number(value, n_digit), {value}}; }
 Cell whole_cell(double value) { return {shown_whole(value), {value}}; }
@@ -104,13 +110,14 @@ std::string report_markdown(const Report& report) {
       for (const std::string& column : table.columns) out += " " + markdown_text(column) + " |";
       out += "\n|";
       for (size_t c = 0; c < table.columns.size(); ++c) out += " --- |";
-      for (const std::vector<Cell>& row : table.rows) {
+      for (size_t r = 0; r < std::min(table.rows.size(), kShownRowsMax); ++r) {
         out += "\n|";
-        for (const Cell& cell : row) {
+        for (const Cell& cell : table.rows[r]) {
           out += " " + (cell.numbers.empty() ? markdown_text(cell.text) : cell.text) + " |";
         }
       }
       out += "\n";
+      if (const std::string note = shown_rows_note(table); !note.empty()) out += "\n" + note + "\n";
     }
   }
   return out;

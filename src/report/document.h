@@ -39,6 +39,9 @@ struct Table {
   bool folded = false;                              // the page shows its title, and the rest when asked
 };
 
+// The page and the Markdown show this many rows of a table, and say so; the CSV has all.
+constexpr size_t kShownRowsMax = 1000;
+
 struct Figure {
   std::string markup;  // <figure>...</figure>
 };
@@ -66,6 +69,8 @@ struct Report {
 std::string shown_number(double value, int n_digit = 3);
 std::string shown_whole(double value);
 std::string shown_percent(double fraction);
+// "The first 3 of 4,000 rows are shown; the .csv has all."; empty where all are.
+std::string shown_rows_note(const Table& table);
 
 // The three forms. Markdown rounds as the page does; the CSV has one line for each number, unrounded: section, table,
 // row, column, value.

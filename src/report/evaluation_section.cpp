@@ -9,6 +9,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "base/text.h"
 #include "base/utf8.h"
@@ -61,16 +62,16 @@ std::vector<Fact> facts_of(const Evaluation& evaluation) {
   return facts;
 }
 
-Table fidelity_table(const Summary& summary) {
+Table fidelity_table(const Summary& summary, bool apart) {
   const bool scored =
       std::any_of(summary.rows.begin(), summary.rows.end(), [](const auto& row) { return row.score >= 0; });
   Table table = {.title = "Fidelity and size",
-                 .columns = {"kept", "policy", "samples", "failed", "rows", "bytes", "mean KL [95%]", "median KL",
-                             "worst KL", "worst sample", "top-1 [95%]", "NLL"}};
+                 .columns = run_columns(apart, {"samples", "failed", "rows", "bytes", "mean KL [95%]", "median KL",
+                                                "worst KL", "worst sample", "top-1 [95%]", "NLL"})};
   if (scored) table.columns.emplace_back("score");
   for (const SummaryRow& row : summary.rows) {
-    std::vector<Cell> cells = {percent_cell(row.kept), text_cell(row.policy), whole_cell(row.n_sample),
-                               whole_cell(row.n_failed)};
+    std::vector<Cell> cells = run_cells(row.kept, row.policy, row.question, apart);
+    cells.insert(cells.end(), {whole_cell(row.n_sample), whole_cell(row.n_failed)});
     if (row.n_sample == 0) {
       cells.resize(table.columns.size(), text_cell(""));
     } else {
@@ -84,21 +85,22 @@ Table fidelity_table(const Summary& summary) {
   return table;
 }
 
-Table paired_table(const Summary& summary) {
+Table paired_table(const Summary& summary, bool apart) {
   Table table = {.title = "Against " + summary.baseline + " on the same samples",
-                 .columns = {"kept", "policy", "pairs", "mean KL / baseline's [95%]", "sign test p"},
+                 .columns = run_columns(apart, {"pairs", "mean KL / baseline's [95%]", "sign test p"}),
                  .folded = true};
   for (const SummaryRow& row : summary.rows) {
     if (row.n_pair == 0 || row.policy == "full") continue;
-    table.rows.push_back({percent_cell(row.kept), text_cell(row.policy), whole_cell(row.n_pair),
-                          interval_cell(row.kl_ratio), number_cell(row.sign_p, 2)});
+    std::vector<Cell> cells = run_cells(row.kept, row.policy, row.question, apart);
+    cells.insert(cells.end(), {whole_cell(row.n_pair), interval_cell(row.kl_ratio), number_cell(row.sign_p, 2)});
+    table.rows.push_back(std::move(cells));
   }
   return table;
 }
 
 bool is_compressed(const SummaryRow& row) { return row.policy != "full" && row.n_sample > 0; }
 
-std::optional<Figure> kl_figure(const Summary& summary, const std::vector<std::string>& policies,
+std::optional<Figure> kl_figure(const Summary& summary, const std::vector<Contender>& contenders,
                                 const std::string& label) {
   std::set<double> fractions;
   for (const SummaryRow& row : summary.rows) {
@@ -111,10 +113,10 @@ std::optional<Figure> kl_figure(const Summary& summary, const std::vector<std::s
     for (const double kept : fractions) {
       RowGroup& group = chart.groups.emplace_back();
       group.name = fmt::format("{} ({})", shown_percent(kept), label);
-      for (size_t p = 0; p < policies.size(); ++p) {
+      for (size_t c = 0; c < contenders.size(); ++c) {
         for (const SummaryRow& row : summary.rows) {
-          if (row.policy != policies[p] || row.kept != kept || !is_compressed(row)) continue;
-          group.items.push_back({row.policy, row.kl.value, row.kl.low, row.kl.high, p});
+          if (!contenders[c].is(row.policy, row.question) || row.kept != kept || !is_compressed(row)) continue;
+          group.items.push_back({contenders[c].name, row.kl.value, row.kl.low, row.kl.high, c});
         }
       }
     }
@@ -124,41 +126,41 @@ std::optional<Figure> kl_figure(const Summary& summary, const std::vector<std::s
                    .caption = caption,
                    .x = {.label = label, .unit = Unit::kPercent, .ticks = {fractions.begin(), fractions.end()}},
                    .y = {.label = "KL, nats (log scale)", .scale = Scale::kLog}};
-  for (const std::string& policy : policies) {
+  for (const Contender& contender : contenders) {
     Series& series = chart.series.emplace_back();
-    series.name = policy;
+    series.name = contender.name;
     for (const SummaryRow& row : summary.rows) {
-      if (row.policy != policy || !is_compressed(row)) continue;
+      if (!contender.is(row.policy, row.question) || !is_compressed(row)) continue;
       series.points.push_back({row.kept, row.kl.value, row.kl.low, row.kl.high});
     }
   }
   return draw(chart);
 }
 
-std::optional<Figure> bytes_figure(const Summary& summary, const std::vector<std::string>& policies) {
+std::optional<Figure> bytes_figure(const Summary& summary, const std::vector<Contender>& contenders) {
   XyChart chart = {.title = "KL against memory",
                    .caption = "Mean bytes of K, V and index held after the prompt.",
                    .x = {.label = "MiB (log scale)", .scale = Scale::kLog},
                    .y = {.label = "KL, nats (log scale)", .scale = Scale::kLog},
                    .tips_by_x = false};
-  for (const std::string& policy : policies) {
+  for (const Contender& contender : contenders) {
     Series& series = chart.series.emplace_back();
-    series.name = policy;
+    series.name = contender.name;
     for (const SummaryRow& row : summary.rows) {
-      if (row.policy != policy || !is_compressed(row)) continue;
+      if (!contender.is(row.policy, row.question) || !is_compressed(row)) continue;
       series.points.push_back(
           {.x = row.bytes / kMiB,
            .y = row.kl.value,
            .low = row.kl.low,
            .high = row.kl.high,
-           .name = fmt::format("{} at {}: KL {}, {}", policy, shown_percent(row.kept), shown_number(row.kl.value),
-                               human_bytes(static_cast<int64_t>(row.bytes)))});
+           .name = fmt::format("{} at {}: KL {}, {}", contender.name, shown_percent(row.kept),
+                               shown_number(row.kl.value), human_bytes(static_cast<int64_t>(row.bytes)))});
     }
   }
   return draw(chart);
 }
 
-std::optional<Figure> paired_figure(const Summary& summary, const std::vector<std::string>& policies) {
+std::optional<Figure> paired_figure(const Summary& summary, const std::vector<Contender>& contenders) {
   RowChart chart = {.title = "KL beside " + summary.baseline,
                     .caption =
                         "Mean KL over the baseline's on the same samples, with 95% paired bootstrap intervals "
@@ -170,21 +172,22 @@ std::optional<Figure> paired_figure(const Summary& summary, const std::vector<st
     if (row.n_pair == 0 || !is_compressed(row)) continue;
     const std::string name = shown_percent(row.kept) + " kept";
     if (chart.groups.empty() || chart.groups.back().name != name) chart.groups.push_back({name, {}});
-    const auto colour = std::find(policies.begin(), policies.end(), row.policy) - policies.begin();
+    const auto contender = std::find_if(contenders.begin(), contenders.end(),
+                                        [&](const Contender& of) { return of.is(row.policy, row.question); });
     chart.groups.back().items.push_back(
-        {.label = row.policy,
+        {.label = contender->name,
          .value = row.kl_ratio.value,
          .low = row.kl_ratio.low,
          .high = row.kl_ratio.high,
-         .colour = static_cast<size_t>(colour),
+         .colour = static_cast<size_t>(contender - contenders.begin()),
          .shown = fmt::format("{}\xC3\x97, p {}", shown_number(row.kl_ratio.value, 2), shown_number(row.sign_p, 1))});
   }
   return draw(chart);
 }
 
-Table worst_table(const std::vector<Run>& runs) {
+Table worst_table(const std::vector<Run>& runs, bool apart) {
   Table table = {.title = fmt::format("Worst samples: the {} of each policy with the largest KL", kWorstOfEach),
-                 .columns = {"kept", "policy", "sample", "prompt tokens", "KL", "worst token's KL", "top-1"},
+                 .columns = run_columns(apart, {"sample", "prompt tokens", "KL", "worst token's KL", "top-1"}),
                  .folded = true};
   bool scored = false;
   bool answered = false;
@@ -197,7 +200,7 @@ Table worst_table(const std::vector<Run>& runs) {
   if (scored) table.columns.emplace_back("score");
   if (answered) table.columns.emplace_back("answer");
   for (const Run& run : runs) {
-    if (run.policy == "full") continue;
+    if (run.of.policy == "full") continue;
     std::vector<const ResultLine*> lines;
     for (const ResultLine* line : run.lines) {
       if (line->error.empty()) lines.push_back(line);
@@ -205,10 +208,9 @@ Table worst_table(const std::vector<Run>& runs) {
     std::stable_sort(lines.begin(), lines.end(), [](const auto* a, const auto* b) { return a->kl > b->kl; });
     for (size_t i = 0; i < std::min(lines.size(), kWorstOfEach); ++i) {
       const ResultLine& line = *lines[i];
-      std::vector<Cell> row = {percent_cell(run.kept), text_cell(run.policy),
-                               text_cell(line.sample), whole_cell(static_cast<double>(line.n_prompt)),
-                               number_cell(line.kl),   number_cell(line.kl_max),
-                               percent_cell(line.top1)};
+      std::vector<Cell> row = run_cells(run.kept, run.of.policy, run.of.question, apart);
+      row.insert(row.end(), {text_cell(line.sample), whole_cell(static_cast<double>(line.n_prompt)),
+                             number_cell(line.kl), number_cell(line.kl_max), percent_cell(line.top1)});
       if (scored) row.push_back(line.score >= 0 ? number_cell(100 * line.score) : text_cell(""));
       if (answered) row.push_back(text_cell(one_line(line.answer, kAnswerBytesMax)));
       table.rows.push_back(std::move(row));
@@ -217,13 +219,14 @@ Table worst_table(const std::vector<Run>& runs) {
   return table;
 }
 
-Table failed_table(const std::vector<Run>& runs) {
-  Table table = {.title = "Failed samples", .columns = {"kept", "policy", "sample", "why"}, .folded = true};
+Table failed_table(const std::vector<Run>& runs, bool apart) {
+  Table table = {.title = "Failed samples", .columns = run_columns(apart, {"sample", "why"}), .folded = true};
   for (const Run& run : runs) {
     for (const ResultLine* line : run.lines) {
       if (line->error.empty()) continue;
-      table.rows.push_back(
-          {percent_cell(run.kept), text_cell(run.policy), text_cell(line->sample), text_cell(line->error)});
+      std::vector<Cell> row = run_cells(run.kept, run.of.policy, run.of.question, apart);
+      row.insert(row.end(), {text_cell(line->sample), text_cell(line->error)});
+      table.rows.push_back(std::move(row));
     }
   }
   return table;
@@ -240,17 +243,50 @@ std::vector<std::string> policies_of(const Evaluation& evaluation) {
   return policies;
 }
 
+bool modes_apart(const Evaluation& evaluation) {
+  return std::any_of(evaluation.lines.begin(), evaluation.lines.end(),
+                     [](const ResultLine& line) { return line.question == QuestionMode::kAgnostic; });
+}
+
+std::vector<Contender> contenders_of(const Evaluation& evaluation) {
+  std::set<std::pair<std::string, QuestionMode>> there;
+  for (const ResultLine& line : evaluation.lines) there.emplace(line.policy, line.question);
+  const bool apart = modes_apart(evaluation);
+  std::vector<Contender> contenders;
+  for (const std::string& policy : policies_of(evaluation)) {
+    for (const QuestionMode question : {QuestionMode::kAware, QuestionMode::kAgnostic}) {
+      if (!there.contains({policy, question})) continue;
+      contenders.push_back({policy, question, apart ? fmt::format("{}, {}", policy, to_string(question)) : policy});
+    }
+  }
+  return contenders;
+}
+
+std::vector<std::string> run_columns(bool apart, const std::vector<std::string>& more) {
+  std::vector<std::string> columns = {"kept", "policy"};
+  if (apart) columns.emplace_back("question");
+  columns.insert(columns.end(), more.begin(), more.end());
+  return columns;
+}
+
+std::vector<Cell> run_cells(double kept, const std::string& policy, QuestionMode question, bool apart) {
+  std::vector<Cell> cells = {percent_cell(kept), text_cell(policy)};
+  if (apart) cells.push_back(text_cell(std::string(to_string(question))));
+  return cells;
+}
+
 std::vector<Run> runs_of(const Evaluation& evaluation) {
-  std::map<std::pair<double, std::string>, std::map<std::string, const ResultLine*>> lines;
-  for (const ResultLine& line : evaluation.lines) lines[{line.kept, line.policy}][line.sample] = &line;
+  std::map<std::tuple<double, std::string, QuestionMode>, std::map<std::string, const ResultLine*>> lines;
+  for (const ResultLine& line : evaluation.lines) lines[{line.kept, line.policy, line.question}][line.sample] = &line;
   std::set<double> fractions;
-  for (const auto& [key, of] : lines) fractions.insert(key.first);
+  for (const auto& [key, of] : lines) fractions.insert(std::get<double>(key));
+  const std::vector<Contender> contenders = contenders_of(evaluation);
   std::vector<Run> runs;
   for (const double kept : fractions) {
-    for (const std::string& policy : policies_of(evaluation)) {
-      const auto found = lines.find({kept, policy});
+    for (const Contender& contender : contenders) {
+      const auto found = lines.find({kept, contender.policy, contender.question});
       if (found == lines.end()) continue;
-      Run& run = runs.emplace_back(Run{policy, kept, {}});
+      Run& run = runs.emplace_back(Run{contender, kept, {}});
       for (const auto& [sample, line] : found->second) run.lines.push_back(line);
     }
   }
@@ -259,17 +295,19 @@ std::vector<Run> runs_of(const Evaluation& evaluation) {
 
 std::vector<Fact> evaluation_highlights(const Evaluation& evaluation, const std::string& baseline) {
   const Summary summary = summarise(evaluation.lines, policies_of(evaluation), baseline);
-  std::map<double, const SummaryRow*> best;
+  std::map<std::pair<double, QuestionMode>, const SummaryRow*> best;
   for (const SummaryRow& row : summary.rows) {
     if (!is_compressed(row)) continue;
-    const SummaryRow*& of = best[row.kept];
+    const SummaryRow*& of = best[{row.kept, row.question}];
     if (of == nullptr || row.kl.value < of->kl.value) of = &row;
   }
   std::vector<Fact> facts;
-  for (const auto& [kept, row] : best) {
+  const bool apart = modes_apart(evaluation);
+  for (const auto& [key, row] : best) {
     Fact& fact = facts.emplace_back();
-    fact.name = fmt::format("{} of the {} kept, lowest KL: {}", shown_percent(kept),
-                            evaluation.setting("match") == "bytes" ? "bytes" : "rows", row->policy);
+    fact.name = fmt::format("{} of the {} kept{}, lowest KL: {}", shown_percent(row->kept),
+                            evaluation.setting("match") == "bytes" ? "bytes" : "rows",
+                            apart ? fmt::format(", question-{}", to_string(row->question)) : "", row->policy);
     fact.value = shown_number(row->kl.value) + " nats";
     if (row->n_pair > 0 && std::isfinite(row->kl_ratio.value)) {
       fact.note =
@@ -281,9 +319,10 @@ std::vector<Fact> evaluation_highlights(const Evaluation& evaluation, const std:
 }
 
 Section evaluation_section(const Evaluation& evaluation, const std::string& baseline) {
-  const std::vector<std::string> policies = policies_of(evaluation);
+  const std::vector<Contender> contenders = contenders_of(evaluation);
   const std::vector<Run> runs = runs_of(evaluation);
-  const Summary summary = summarise(evaluation.lines, policies, baseline);
+  const bool apart = modes_apart(evaluation);
+  const Summary summary = summarise(evaluation.lines, policies_of(evaluation), baseline);
   const std::string suite = evaluation.setting("suite");
   Section section = {.title = suite.empty() ? "Evaluation" : "Policies compared: " + suite,
                      .lede =
@@ -291,19 +330,24 @@ Section evaluation_section(const Evaluation& evaluation, const std::string& base
                          "next-token distributions of the full and the compressed cache, over the full cache's "
                          "own answer.",
                      .facts = facts_of(evaluation)};
-  std::vector<std::string> compressed = policies;
-  std::erase(compressed, "full");
+  if (apart) {
+    section.lede +=
+        " Aware: the cache was compressed with the question in it. Agnostic: the document alone was compressed, and "
+        "the question's rows are held on top. Policies are compared within a mode.";
+  }
+  std::vector<Contender> compressed = contenders;
+  std::erase_if(compressed, [](const Contender& of) { return of.policy == "full"; });
   const auto add = [&section](const std::optional<Figure>& figure) {
     if (figure) section.figures.push_back(*figure);
   };
   add(kl_figure(summary, compressed, kept_label(evaluation)));
   add(bytes_figure(summary, compressed));
   add(paired_figure(summary, compressed));
-  add(score_figure(runs, policies, kept_label(evaluation)));
+  add(score_figure(runs, contenders, kept_label(evaluation)));
   add(needle_figure(evaluation, runs));
   section.tables = score_tables(evaluation, runs);
-  section.tables.push_back(fidelity_table(summary));
-  for (Table table : {paired_table(summary), worst_table(runs), failed_table(runs)}) {
+  section.tables.push_back(fidelity_table(summary, apart));
+  for (Table table : {paired_table(summary, apart), worst_table(runs, apart), failed_table(runs, apart)}) {
     if (!table.rows.empty()) section.tables.push_back(std::move(table));
   }
   int n_failed = 0;

@@ -90,8 +90,12 @@ std::optional<Figure> draw(const HeatMap& map) {
   HeatMap drawn = map;
   std::erase_if(drawn.panels, [&](const HeatPanel& panel) { return !measured(panel); });
   if (drawn.panels.empty()) return std::nullopt;
+  const size_t n = drawn.panels.size();
+  const size_t n_cell = std::max<size_t>(1, map.rows.size() * map.columns.size());
+  drawn.panels.resize(std::min(n, std::max<size_t>(1, kPointsMax / n_cell)));
   const std::string legend = ramp_legend('q', shown_tick(map.low, map.unit), shown_tick(map.high, map.unit));
-  return make_figure(map.title, map.caption, legend, [&](int width) { return draw_map(drawn, width); });
+  return make_figure(map.title, map.caption + drawn_note(drawn.panels.size(), n, "maps"), legend,
+                     [&](int width) { return draw_map(drawn, width); });
 }
 
 }  // namespace ripplekv

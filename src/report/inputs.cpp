@@ -6,12 +6,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/atomic_file.h"
 #include "base/json_file.h"
+#include "base/utf8.h"
 
 namespace ripplekv {
 namespace {
@@ -68,30 +70,81 @@ Result<std::string> text_of(const json& object, const char* key, const std::stri
   return data_loss(fmt::format("{}: key '{}': got {}, expected a text", where, key, found->type_name()));
 }
 
+// As number_of(), and between these where it is there.
+Result<double> number_of(const json& object, const char* key, double low, double high, const std::string& where) {
+  RKV_ASSIGN_OR_RETURN(const double value, number_of(object, key, where));
+  if (std::isnan(value) || (value >= low && value <= high)) return value;
+  return data_loss(fmt::format("{}: key '{}': got {:g}, expected {}", where, key, value,
+                               std::isinf(high) ? fmt::format("a number from {:g} on", low)
+                                                : fmt::format("a number from {:g} to {:g}", low, high)));
+}
+
 Result<ValidationRow> validation_row(const json& object, const std::string& where) {
   ValidationRow row;
   RKV_ASSIGN_OR_RETURN(row.signal, text_of(object, "signal", where));
-  RKV_ASSIGN_OR_RETURN(row.kept, number_of(object, "kept", where));
-  RKV_ASSIGN_OR_RETURN(row.rho, number_of(object, "rho", where));
-  RKV_ASSIGN_OR_RETURN(row.low, number_of(object, "lo", where));
-  RKV_ASSIGN_OR_RETURN(row.high, number_of(object, "hi", where));
+  RKV_ASSIGN_OR_RETURN(row.kept, number_of(object, "kept", 0, 1, where));
+  RKV_ASSIGN_OR_RETURN(row.rho, number_of(object, "rho", -1, 1, where));
+  RKV_ASSIGN_OR_RETURN(row.low, number_of(object, "lo", -1, 1, where));
+  RKV_ASSIGN_OR_RETURN(row.high, number_of(object, "hi", -1, 1, where));
+  if (row.low > row.high) {
+    return data_loss(
+        fmt::format("{}: key 'lo': got {:g}, expected at most the {:g} of 'hi'", where, row.low, row.high));
+  }
   if (row.signal.empty()) return data_loss(fmt::format("{}: expected a key 'signal'", where));
   return row;
+}
+
+struct BenchFigure {
+  BenchUnit unit;
+  const char* key;
+  const char* peer_key;
+};
+constexpr std::array kBenchFigures = {BenchFigure{BenchUnit::kTokensPerSecond, "tokens_per_s", "peer_tokens_per_s"},
+                                      BenchFigure{BenchUnit::kBytes, "above_weights_bytes", "peer_above_weights_bytes"},
+                                      BenchFigure{BenchUnit::kSeconds, "seconds", "peer_seconds"}};
+
+// The work's own, as `bench` has them; of other programs' works the first that is there. A speed has seconds as well.
+const BenchFigure& figure_of(const json& object, std::string_view work) {
+  if (work == "memory") return kBenchFigures[1];
+  if (work == "first_token") return kBenchFigures[2];
+  if (work != "prefill" && work != "decode") {
+    for (const BenchFigure& figure : kBenchFigures) {
+      if (object.contains(figure.key)) return figure;
+    }
+  }
+  return kBenchFigures[0];
 }
 
 Result<BenchRow> bench_row(const json& object, const std::string& where) {
   BenchRow row;
   RKV_ASSIGN_OR_RETURN(row.work, text_of(object, "work", where));
+  if (row.work.empty()) return data_loss(fmt::format("{}: expected a key 'work'", where));
   RKV_ASSIGN_OR_RETURN(row.policy, text_of(object, "policy", where));
   RKV_ASSIGN_OR_RETURN(row.budget, text_of(object, "budget", where));
   RKV_ASSIGN_OR_RETURN(row.peer, text_of(object, "peer", where));
+  RKV_ASSIGN_OR_RETURN(row.peer_setting, text_of(object, "peer_setting", where));
+  RKV_ASSIGN_OR_RETURN(row.formats, text_of(object, "k", where));
+  RKV_ASSIGN_OR_RETURN(const std::string v, text_of(object, "v", where));
+  if (v != row.formats) row.formats += "/" + v;
   RKV_ASSIGN_OR_RETURN(const double context, number_of(object, "context", where));
-  RKV_ASSIGN_OR_RETURN(row.tokens_per_s, number_of(object, "tokens_per_s", where));
-  RKV_ASSIGN_OR_RETURN(row.peer_tokens_per_s, number_of(object, "peer_tokens_per_s", where));
-  RKV_ASSIGN_OR_RETURN(row.ratio, number_of(object, "ratio", where));
-  if (row.work.empty()) return data_loss(fmt::format("{}: expected a key 'work'", where));
+  const BenchFigure& figure = figure_of(object, row.work);
+  row.unit = figure.unit;
+  RKV_ASSIGN_OR_RETURN(row.figure, number_of(object, figure.key, 0, HUGE_VAL, where));
+  RKV_ASSIGN_OR_RETURN(row.peer_figure, number_of(object, figure.peer_key, 0, HUGE_VAL, where));
+  RKV_ASSIGN_OR_RETURN(row.ratio, number_of(object, "ratio", 0, HUGE_VAL, where));
   if (context >= 0 && context < 1e15) row.context = std::llround(context);
   return row;
+}
+
+Status check_line(const ResultLine& line, const std::string& path) {
+  const auto refused = [&](const char* key, double value, const char* expected) {
+    return data_loss(fmt::format("{}: sample '{}', policy '{}': key '{}': got {:g}, expected {}", path,
+                                 one_line(line.sample, 100), one_line(line.policy, 100), key, value, expected));
+  };
+  if (!(line.kept > 0 && line.kept <= 1)) return refused("kept", line.kept, "a fraction over 0, at most 1");
+  if (!line.error.empty()) return ok_status();
+  if (line.kl < 0) return refused("kl", line.kl, "a number from 0 on");
+  return ok_status();
 }
 
 }  // namespace
@@ -119,6 +172,7 @@ Result<std::vector<Evaluation>> read_evaluations(const std::vector<std::string>&
     Evaluation& of = all.emplace_back();
     of.name = name_among(paths, path);
     of.lines = std::move(results.lines);
+    for (const ResultLine& line : of.lines) RKV_RETURN_IF_ERROR(check_line(line, path));
     const auto header = nlohmann::ordered_json::parse(results.header);
     for (const auto& [key, value] : header.items()) {
       of.settings.emplace_back(key, value.is_string() ? value.get<std::string>() : value.dump());

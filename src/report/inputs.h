@@ -43,10 +43,13 @@ struct Validation {
   std::vector<ValidationRow> rows;
 };
 
+enum class BenchUnit { kTokensPerSecond, kSeconds, kBytes };  // of the first alone more is better
+
 struct BenchRow {
-  std::string work, policy, budget, peer;
+  std::string work, policy, budget, formats, peer, peer_setting;
   int64_t context = 0;
-  double tokens_per_s = 0, peer_tokens_per_s = 0, ratio = 0;
+  BenchUnit unit = BenchUnit::kTokensPerSecond;
+  double figure = kNoValue, peer_figure = kNoValue, ratio = kNoValue;  // ratio: ours over the peer's
 };
 
 struct ReportInputs {
@@ -61,11 +64,13 @@ struct ReportInputs {
 
 // Errors of all: not there, damaged, of another format or version (file named).
 Result<std::vector<NamedBudgets>> read_named_budgets(const std::vector<std::string>& paths);
+// Errors: also a KL below 0, a kept fraction outside 0 to 1.
 Result<std::vector<Evaluation>> read_evaluations(const std::vector<std::string>& paths);
-// What `ripplekv validate --json` writes: an object with "spearman".
+// What `ripplekv validate --json` writes: an object with "spearman". Errors: also a rho that is no correlation, a
+// fraction that is none.
 Result<Validation> read_validation(const std::string& path);
-// A list of objects with "work" and "ratio" or "tokens_per_s", or an object whose "records" is that list; other keys
-// are left.
+// What `ripplekv bench --json` writes: a list of objects with "work" and its figure, or an object whose "records" is
+// that list; other keys are left (docs/report.md). Errors: also a figure below 0.
 Result<std::vector<BenchRow>> read_bench(const std::string& path);
 
 }  // namespace ripplekv

@@ -50,7 +50,7 @@ nav a { color: var(--focus); }
 .tiles div { background: var(--panel); border: 1px solid var(--line); border-radius: 10px; padding: 10px 14px; }
 .tiles dt { color: var(--muted); font-size: .8rem; overflow-wrap: anywhere; }
 .tiles dd { margin: 0; font-size: 1.2rem; font-weight: 600; overflow-wrap: anywhere; }
-.tiles .sub { font-size: .85rem; font-weight: 400; color: var(--muted); }
+.tiles .sub, p.sub { font-size: .85rem; font-weight: 400; color: var(--muted); }
 section .facts { margin-top: 10px; }
 section h2 { font-size: 1.2rem; overflow-wrap: anywhere; }
 .warning { margin-top: 10px; padding: 6px 12px; border-left: 4px solid var(--accent); background: var(--button);
@@ -156,12 +156,14 @@ std::string table_html(const Table& table) {
     body += fmt::format("<th scope=\"col\"{}>{}</th>", sides[c], shown(table.columns[c]));
   }
   body += "</tr>\n</thead>\n<tbody>\n";
-  for (const std::vector<Cell>& row : table.rows) {
+  for (size_t r = 0; r < std::min(table.rows.size(), kShownRowsMax); ++r) {
+    const std::vector<Cell>& row = table.rows[r];
     body += "<tr>";
     for (size_t c = 0; c < row.size(); ++c) body += fmt::format("<td{}>{}</td>", sides[c], shown(row[c].text));
     body += "</tr>\n";
   }
   body += "</tbody>\n</table></div>\n";
+  if (const std::string note = shown_rows_note(table); !note.empty()) body += "<p class=\"sub\">" + note + "</p>\n";
   if (table.folded) return fmt::format("<details><summary>{}</summary>{}</details>\n", shown(table.title), body);
   return fmt::format("<h3>{}</h3>{}", shown(table.title), body);
 }

@@ -1,13 +1,14 @@
 // SPDX-FileCopyrightText: 2026 RippleKV contributors
 // SPDX-License-Identifier: MIT
 //
-// The document as a whole, and its smaller sections: budgets, validation, benchmarks.
+// The document as a whole, and its smaller sections: budgets, validation.
 #include "report/report.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "base/utf8.h"
@@ -120,59 +121,20 @@ Section validation_section(const Validation& validation) {
   RowChart chart = {.title = "Spearman's rho with damage",
                     .caption = "Bars through the ends: 95% bootstrap intervals.",
                     .x = {.label = "rho"}};
+  std::map<std::string, size_t> groups;  // of a signal: where in the chart
   for (const ValidationRow& row : validation.rows) {
     table.rows.push_back({text_cell(row.signal), percent_cell(row.kept), interval_cell({row.rho, row.low, row.high})});
-    auto group = std::find_if(chart.groups.begin(), chart.groups.end(),
-                              [&](const RowGroup& of) { return of.name == row.signal; });
-    if (group == chart.groups.end()) group = chart.groups.insert(group, {row.signal, {}});
-    group->items.push_back({.label = shown_percent(row.kept) + " kept",
-                            .value = row.rho,
-                            .low = row.low,
-                            .high = row.high,
-                            .colour = group->items.size()});
+    const auto [place, added] = groups.emplace(row.signal, chart.groups.size());
+    if (added) chart.groups.push_back({row.signal, {}});
+    std::vector<RowItem>& items = chart.groups[place->second].items;
+    items.push_back({.label = shown_percent(row.kept) + " kept",
+                     .value = row.rho,
+                     .low = row.low,
+                     .high = row.high,
+                     .colour = items.size()});
   }
   if (const auto figure = draw(chart)) section.figures.push_back(*figure);
   if (!table.rows.empty()) section.tables.push_back(std::move(table));
-  return section;
-}
-
-Section bench_section(const std::vector<BenchRow>& rows) {
-  Section section = {.title = "Speed",
-                     .lede =
-                         "Tokens per second beside another program on the same machine and file; a ratio over 1 "
-                         "is faster than the peer."};
-  Table table = {.title = "Speed",
-                 .columns = {"work", "context", "policy", "budget", "tokens/s", "peer", "peer tokens/s", "ratio"}};
-  std::vector<RowChart> charts;  // one for each kind of work
-  for (const BenchRow& row : rows) {
-    table.rows.push_back({text_cell(row.work), whole_cell(static_cast<double>(row.context)), text_cell(row.policy),
-                          text_cell(row.budget), number_cell(row.tokens_per_s, 4), text_cell(row.peer),
-                          number_cell(row.peer_tokens_per_s, 4), number_cell(row.ratio)});
-    if (!std::isfinite(row.ratio)) continue;
-    const std::string title = "Speed of " + row.work;
-    auto chart = std::find_if(charts.begin(), charts.end(), [&](const RowChart& of) { return of.title == title; });
-    if (chart == charts.end()) {
-      chart = charts.insert(chart, {.title = title,
-                                    .caption = "Times the peer's tokens per second; the line is the peer.",
-                                    .x = {.label = "ratio (log scale)", .scale = Scale::kLog},
-                                    .reference = 1});
-    }
-    std::string context = fmt::format("context of {} tokens", shown_whole(static_cast<double>(row.context)));
-    if (!row.peer.empty()) context += ", against " + row.peer;
-    auto group = std::find_if(chart->groups.begin(), chart->groups.end(),
-                              [&](const RowGroup& of) { return of.name == context; });
-    if (group == chart->groups.end()) group = chart->groups.insert(group, {context, {}});
-    std::string label = row.policy;
-    if (!row.budget.empty() && row.budget != row.policy) label += (label.empty() ? "" : " ") + row.budget;
-    group->items.push_back({.label = label,
-                            .value = row.ratio,
-                            .colour = row.ratio >= 1 ? size_t{0} : size_t{1},
-                            .shown = shown_number(row.ratio) + "\xC3\x97"});
-  }
-  for (const RowChart& chart : charts) {
-    if (const auto figure = draw(chart)) section.figures.push_back(*figure);
-  }
-  section.tables.push_back(std::move(table));
   return section;
 }
 

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -38,6 +40,14 @@ std::map<std::string, double> task_means(const Run& run) {
 
 Cell score_cell(double score) {
   return {score <= 1 ? fmt::format("{:.1f}", 100 * score) : shown_number(100 * score), {100 * score}};
+}
+
+// The first of them, since a file may name any number; the caption says so.
+template <class Value>
+void bound(std::set<Value>& values, std::string_view what, std::string& caption) {
+  constexpr size_t kMax = 50;
+  caption += drawn_note(std::min(values.size(), kMax), values.size(), what);
+  while (values.size() > kMax) values.erase(std::prev(values.end()));
 }
 
 // Depth and length of a generated needle, from its name "needle:LENGTH:DEPTH:NUMBER".
@@ -78,8 +88,11 @@ std::vector<Table> score_tables(const Evaluation& evaluation, const std::vector<
   if (scored.empty()) return {};
   const Result<const SuiteInfo*> suite = find_suite(evaluation.setting("suite"));
 
-  Table by_task = {.title = "Scores by task (0 to 100)", .columns = {"kept", "policy"}, .groups = {{"", 2}}};
-  Table by_group = {.title = "Scores by group of tasks (0 to 100)", .columns = {"kept", "policy"}};
+  const bool apart = modes_apart(evaluation);
+  const std::vector<std::string> heads = run_columns(apart, {});
+  Table by_task = {
+      .title = "Scores by task (0 to 100)", .columns = heads, .groups = {{"", static_cast<int>(heads.size())}}};
+  Table by_group = {.title = "Scores by group of tasks (0 to 100)", .columns = heads};
   std::vector<std::string> order;  // of the tasks: the suite's, then what it does not know
   if (suite.ok()) {
     for (const TaskInfo& task : (*suite)->tasks) {
@@ -103,7 +116,7 @@ std::vector<Table> score_tables(const Evaluation& evaluation, const std::vector<
   for (const Run* run : scored) {
     const std::map<std::string, double> means = task_means(*run);
     const std::vector<double> scores = scores_of(*run);
-    std::vector<Cell> row = {percent_cell(run->kept), text_cell(run->policy)};
+    std::vector<Cell> row = run_cells(run->kept, run->of.policy, run->of.question, apart);
     for (const std::string& task : order) {
       const auto mean = means.find(task);
       row.push_back(mean == means.end() ? text_cell("") : score_cell(mean->second));
@@ -118,8 +131,8 @@ std::vector<Table> score_tables(const Evaluation& evaluation, const std::vector<
       for (const GroupScore& group : groups) by_group.columns.emplace_back(group.group);
       several_groups = groups.size() > 2;  // one group and the average say the same
     }
-    std::vector<Cell> group_row = {percent_cell(run->kept), text_cell(run->policy)};
-    for (size_t c = 2; c < by_group.columns.size(); ++c) {
+    std::vector<Cell> group_row = run_cells(run->kept, run->of.policy, run->of.question, apart);
+    for (size_t c = heads.size(); c < by_group.columns.size(); ++c) {
       const auto found = std::find_if(groups.begin(), groups.end(),
                                       [&](const GroupScore& group) { return group.group == by_group.columns[c]; });
       group_row.push_back(found == groups.end() ? text_cell("") : score_cell(found->score));
@@ -132,28 +145,29 @@ std::vector<Table> score_tables(const Evaluation& evaluation, const std::vector<
   return tables;
 }
 
-std::optional<Figure> score_figure(const std::vector<Run>& runs, const std::vector<std::string>& policies,
+std::optional<Figure> score_figure(const std::vector<Run>& runs, const std::vector<Contender>& contenders,
                                    const std::string& kept_label) {
   XyChart chart = {.title = "Task score against the budget",
                    .caption = "Means over the samples with 95% bootstrap intervals.",
                    .x = {.label = kept_label, .unit = Unit::kPercent},
                    .y = {.label = "score, 0 to 100"}};
   std::set<double> fractions;
-  for (const std::string& policy : policies) {
-    Series series = {.name = policy};
+  for (const Contender& contender : contenders) {
+    Series series = {.name = contender.name};
     for (const Run& run : runs) {
       const std::vector<double> scores = scores_of(run);
-      if (run.policy != policy || scores.empty()) continue;
+      if (!contender.is(run.of.policy, run.of.question) || scores.empty()) continue;
       const Interval mean = bootstrap_mean(scores);
-      if (policy == "full") {
+      if (contender.policy == "full") {
+        if (std::isfinite(chart.reference)) continue;  // of the first mode; the table has both
         chart.reference = 100 * mean.value;
-        chart.reference_name = "full cache";
+        chart.reference_name = contender.name + " cache";
         continue;
       }
       fractions.insert(run.kept);
       series.points.push_back({run.kept, 100 * mean.value, 100 * mean.low, 100 * mean.high});
     }
-    if (policy != "full") chart.series.push_back(std::move(series));
+    if (contender.policy != "full") chart.series.push_back(std::move(series));
   }
   chart.x.ticks.assign(fractions.begin(), fractions.end());
   return draw(chart);
@@ -175,6 +189,8 @@ std::optional<Figure> needle_figure(const Evaluation& evaluation, const std::vec
       depths.insert(place->depth);
     }
   }
+  bound(lengths, "lengths", map.caption);
+  bound(depths, "depths", map.caption);
   for (const int64_t length : lengths) map.columns.push_back(shown_whole(static_cast<double>(length)));
   for (const double depth : depths) map.rows.push_back(shown_percent(depth));
   double most = 0;
@@ -185,8 +201,8 @@ std::optional<Figure> needle_figure(const Evaluation& evaluation, const std::vec
       if (!place || !line->error.empty() || (scored && line->score < 0)) continue;
       values[*place].push_back(scored ? line->score : line->kl);
     }
-    if (!scored && run.policy == "full") continue;  // 0 by definition
-    HeatPanel panel = {.title = run.policy == "full" ? "full" : shown_percent(run.kept) + " " + run.policy};
+    if (!scored && run.of.policy == "full") continue;  // 0 by definition
+    HeatPanel panel = {.title = (run.of.policy == "full" ? "" : shown_percent(run.kept) + " ") + run.of.name};
     for (const double depth : depths) {
       std::vector<double>& row = panel.values.emplace_back();
       for (const int64_t length : lengths) {

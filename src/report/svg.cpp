@@ -190,6 +190,12 @@ std::string svg_tip(std::string_view target, double x, double y, double chart_wi
   return out + "</g></g>";
 }
 
+std::string drawn_note(size_t n_drawn, size_t n, std::string_view what) {
+  if (n_drawn >= n) return "";
+  return fmt::format(" The first {} of {} {} are drawn.", shown_whole(static_cast<double>(n_drawn)),
+                     shown_whole(static_cast<double>(n)), what);
+}
+
 std::string series_legend(const std::vector<LegendEntry>& entries, bool lines) {
   std::string out = "<ul class=\"key\">";
   for (const LegendEntry& entry : entries) {

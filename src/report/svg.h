@@ -77,6 +77,9 @@ struct TipLine {
 std::string svg_tip(std::string_view target, double x, double y, double chart_width, double chart_height,
                     const std::vector<TipLine>& lines);
 
+// " The first 3 of 4,000 layers are drawn." for the end of a caption; empty where all are.
+std::string drawn_note(size_t n_drawn, size_t n, std::string_view what);
+
 struct LegendEntry {
   size_t index = 0;
   std::string name;

@@ -242,16 +242,26 @@ std::optional<Figure> draw(const XyChart& chart) {
       return drawable(point.x, chart.x.scale) && drawable(point.y, chart.y.scale);
     });
   };
-  if (std::all_of(chart.series.begin(), chart.series.end(), empty)) return std::nullopt;
+  XyChart drawn = chart;
+  size_t n = 0;
+  size_t n_drawn = 0;
+  for (Series& series : drawn.series) {
+    n += series.points.size();
+    series.points.resize(std::min(series.points.size(), kPointsMax - n_drawn));
+    n_drawn += series.points.size();
+  }
+  while (n_drawn < n && drawn.series.back().points.empty()) drawn.series.pop_back();
+  if (std::all_of(drawn.series.begin(), drawn.series.end(), empty)) return std::nullopt;
   std::vector<LegendEntry> entries;
-  for (size_t s = 0; s < chart.series.size(); ++s) entries.push_back({s, chart.series[s].name});
+  for (size_t s = 0; s < drawn.series.size(); ++s) entries.push_back({s, drawn.series[s].name});
   std::string legend;
   if (chart.by_depth) {
     legend = ramp_legend('d', "first layer", "last");
   } else if (entries.size() > 1) {
     legend = series_legend(entries, chart.mark != Mark::kPoints);
   }
-  return make_figure(chart.title, chart.caption, legend, [&](int width) { return XyDrawing(chart, width).draw(); });
+  return make_figure(chart.title, chart.caption + drawn_note(n_drawn, n, "values"), legend,
+                     [&](int width) { return XyDrawing(drawn, width).draw(); });
 }
 
 }  // namespace ripplekv

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 //
 // `ripplekv report` from outside: files in, three files out; what it refuses, and that it then writes nothing.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -74,6 +75,30 @@ TEST_F(ReportCommandTest, RefusesAndWritesNothing) {
     EXPECT_NE(outcome.text.find(fault), std::string::npos) << outcome.text;
     EXPECT_FALSE(std::filesystem::exists(folder_ + "/page.html"));
   }
+}
+
+TEST_F(ReportCommandTest, OverwritesNoInput) {
+  std::filesystem::create_directories(folder_ + "/sub");
+  std::filesystem::create_symlink("../b.json", folder_ + "/sub/linked.csv");
+  const char* kFiles[] = {"b.json", "r.jsonl", "v.json", "s.json"};
+  const char* kFlags[] = {"--budgets", "--results", "--validation", "--bench"};
+  for (size_t i = 0; i < std::size(kFiles); ++i) {
+    for (const char* extension : {"html", "csv", "md"}) {
+      const std::string input = std::string("x.") + extension;
+      put(input, text_of(kFiles[i]));
+      for (const char* output : {"x.html", "./sub/../x.html"}) {
+        const Outcome outcome = run(fmt::format("{} {} --results r.jsonl -o {}", kFlags[i], input, output));
+        EXPECT_EQ(outcome.exit_code, 1) << outcome.text;
+        EXPECT_NE(outcome.text.find("would overwrite the input '" + input + "'"), std::string::npos) << outcome.text;
+        EXPECT_EQ(text_of(input), text_of(kFiles[i]));
+      }
+      std::filesystem::remove(folder_ + "/" + input);
+      for (const char* other : {"html", "csv", "md"}) EXPECT_FALSE(std::filesystem::exists(folder_ + "/x." + other));
+    }
+  }
+  const Outcome linked = run("--budgets b.json -o sub/linked.html");
+  EXPECT_NE(linked.text.find("would overwrite the input 'b.json'"), std::string::npos) << linked.text;
+  EXPECT_FALSE(std::filesystem::exists(folder_ + "/sub/linked.html"));
 }
 
 TEST(ReportArguments, AreChecked) {

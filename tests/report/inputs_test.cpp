@@ -9,7 +9,9 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
+#include "bench/record.h"
 #include "report/report.h"
 #include "test_util/artefact.h"
 #include "test_util/paths.h"
@@ -52,7 +54,81 @@ TEST_F(InputsTest, Bench) {
     EXPECT_EQ((*read)[0].budget, "0.1");
     EXPECT_EQ((*read)[0].ratio, 2);
     EXPECT_EQ((*read)[1].policy, "");
-    EXPECT_TRUE(std::isnan((*read)[1].ratio) && std::isnan((*read)[1].tokens_per_s));
+    EXPECT_TRUE(std::isnan((*read)[1].ratio) && std::isnan((*read)[1].figure));
+  }
+}
+
+TEST_F(InputsTest, BenchFiguresByWork) {
+  // The program's own records; a speed has seconds as well.
+  BenchRecord prefill;
+  prefill.work = "prefill";
+  prefill.context = prefill.n_token = 256;
+  prefill.policy = "snapkv";
+  prefill.budget = "30%";
+  prefill.format = {KvType::kF16, KvType::kQ8_0};
+  prefill.seconds = {2};
+  prefill.peer = "llama.cpp";
+  prefill.peer_setting = "fa";
+  prefill.peer_seconds = {4};
+  BenchRecord first = prefill;
+  first.work = "first_token";
+  BenchRecord memory = prefill;
+  memory.work = "memory";
+  memory.seconds = memory.peer_seconds = {};
+  memory.peak_bytes = 5000;
+  memory.above_weights = 3000;
+  memory.peer_peak_bytes = 4000;
+  memory.peer_above_weights = 1500;
+  const auto read = read_bench(put("b.json", records_json({prefill, first, memory}, {{"threads", 2}}).dump()));
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  ASSERT_EQ(read->size(), 3U);
+  const struct {
+    BenchUnit unit;
+    double figure, peer_figure, ratio;
+  } kExpected[] = {
+      {BenchUnit::kTokensPerSecond, 128, 64, 2}, {BenchUnit::kSeconds, 2, 4, 0.5}, {BenchUnit::kBytes, 3000, 1500, 2}};
+  for (size_t i = 0; i < read->size(); ++i) {
+    EXPECT_EQ((*read)[i].unit, kExpected[i].unit) << i;
+    EXPECT_EQ((*read)[i].figure, kExpected[i].figure) << i;
+    EXPECT_EQ((*read)[i].peer_figure, kExpected[i].peer_figure) << i;
+    EXPECT_EQ((*read)[i].ratio, kExpected[i].ratio) << i;
+    EXPECT_EQ((*read)[i].formats, "f16/q8_0");
+    EXPECT_EQ((*read)[i].peer_setting, "fa");
+  }
+  const auto other = read_bench(put("b.json", R"([{"work": "loading", "seconds": 3, "peer_seconds": 6}])"));
+  ASSERT_TRUE(other.ok());
+  EXPECT_EQ((*other)[0].unit, BenchUnit::kSeconds);
+  EXPECT_EQ((*other)[0].peer_figure, 6);
+}
+
+TEST_F(InputsTest, NumbersThatCannotBeAreRefused) {
+  for (const char* record :
+       {R"({"work": "decode", "tokens_per_s": -1})", R"({"work": "decode", "peer_tokens_per_s": -1})",
+        R"({"work": "decode", "ratio": -1})", R"({"work": "memory", "above_weights_bytes": -1})",
+        R"({"work": "first_token", "seconds": -1})"}) {
+    const auto read = read_bench(put("b.json", std::string("[") + record + "]"));
+    ASSERT_FALSE(read.ok()) << record;
+    EXPECT_NE(read.status().message().find("b.json[0]: key"), std::string::npos) << read.status().message();
+    EXPECT_NE(read.status().message().find("got -1, expected a number from 0 on"), std::string::npos);
+  }
+  for (const char* row : {R"("kept": 1.5, "rho": 0)", R"("kept": 0.1, "rho": 2)", R"("kept": 0.1, "rho": 0, "lo": -3)",
+                          R"("kept": 0.1, "rho": 0, "lo": 0.5, "hi": 0.4)"}) {
+    const auto read = read_validation(put("v.json", std::string(R"({"spearman": [{"signal": "s", )") + row + "}]}"));
+    ASSERT_FALSE(read.ok()) << row;
+    EXPECT_NE(read.status().message().find("v.json: key 'spearman'[0]: key"), std::string::npos)
+        << read.status().message();
+  }
+  const auto line = [](double kept, double kl) {
+    return "{\"format\":\"ripplekv.eval\",\"version\":1}\n{\"sample\":\"s\",\"task\":\"t\",\"policy\":\"p\",\"kept\":" +
+           std::to_string(kept) + ",\"n_prompt\":9,\"rows\":1,\"bytes\":2,\"kl\":" + std::to_string(kl) +
+           ",\"kl_max\":2,\"top1\":1,\"nll\":1}\n";
+  };
+  EXPECT_TRUE(read_evaluations({put("r.jsonl", line(0.1, 0))}).ok());
+  for (const auto& [kept, kl] : {std::pair{0.1, -1.0}, {1.5, 1.0}, {-0.1, 1.0}}) {
+    const auto read = read_evaluations({put("r.jsonl", line(kept, kl))});
+    ASSERT_FALSE(read.ok()) << kept << " " << kl;
+    EXPECT_NE(read.status().message().find("r.jsonl: sample 's', policy 'p': key 'k"), std::string::npos)
+        << read.status().message();
   }
 }
 

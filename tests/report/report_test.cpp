@@ -49,7 +49,7 @@ TEST(Report, WhatIsMissingIsLeftOut) {
       {"Policies compared: longbench", [](auto& to, const auto& from) { to.evaluations = {from.evaluations[0]}; }},
       {"Policies compared: needle", [](auto& to, const auto& from) { to.evaluations = {from.evaluations[1]}; }},
       {"How well sensitivities foretell damage", [](auto& to, const auto& from) { to.validation = from.validation; }},
-      {"Speed", [](auto& to, const auto& from) { to.bench = from.bench; }}};
+      {"Speed and memory", [](auto& to, const auto& from) { to.bench = from.bench; }}};
   for (const auto& [title, give] : parts) {
     ReportInputs inputs;
     give(inputs, all_inputs());
@@ -89,7 +89,7 @@ TEST(Report, NoEmptyFigures) {
   EXPECT_TRUE(report_of(failed).sections.empty());
 
   ReportInputs nothing_measured;
-  nothing_measured.bench = {{"decode", "p", "", "", 1, kNoValue, kNoValue, kNoValue}};
+  nothing_measured.bench = {{.work = "decode", .policy = "p", .context = 1}};
   EXPECT_TRUE(report_of(nothing_measured).sections[0].figures.empty());
 }
 
@@ -195,11 +195,129 @@ TEST(Report, NeedleMap) {
 TEST(Report, SpeedAndValidation) {
   const Section speed = bench_section(test::small_bench());
   EXPECT_EQ(speed.figures.size(), 2U) << "decode and prefill";
-  EXPECT_EQ(table_of(speed, "Speed").rows.size(), 3U) << "also what was not measured";
-  EXPECT_EQ(texts(table_of(speed, "Speed").rows[2])[4], "n/a");
+  const Table& speeds = table_of(speed, "Benchmarks in tokens/s: more is better");
+  EXPECT_EQ(speeds.rows.size(), 3U) << "also what was not measured";
+  EXPECT_EQ(texts(speeds.rows[2])[5], "n/a");
   const Section validation = validation_section(test::small_validation());
   ASSERT_EQ(validation.figures.size(), 1U);
   EXPECT_NE(validation.figures[0].markup.find("20% kept: n/a"), std::string::npos);
+}
+
+const Figure* figure_of(const Section& section, const std::string& title) {
+  for (const Figure& figure : section.figures) {
+    if (figure.markup.find("<b>" + title + "</b>") != std::string::npos) return &figure;
+  }
+  return nullptr;
+}
+
+TEST(Report, EachWorkHasItsUnitAndItsBetterSide) {
+  BenchRow first = test::small_bench()[0];
+  first.work = "first_token";
+  first.unit = BenchUnit::kSeconds;
+  first.figure = 0.5;
+  first.peer_figure = 1;
+  first.ratio = 0.5;
+  BenchRow memory = first;
+  memory.work = "memory";
+  memory.unit = BenchUnit::kBytes;
+  memory.figure = 3 << 20;
+  memory.peer_figure = 2 << 20;
+  memory.ratio = 1.5;
+  BenchRow other = memory;
+  other.formats = "q8_0";
+  other.peer = "ripplekv";
+  other.peer_setting = "full cache";
+  const Section section = bench_section({first, memory, other, test::small_bench()[0]});
+  const Table& bytes = table_of(section, "Benchmarks in bytes: less is better");
+  EXPECT_EQ(texts(bytes.rows[0]), (std::vector<std::string>{"memory", "8,192", "snapkv", "10%", "", "3.0 MiB",
+                                                            "llama.cpp", "2.0 MiB", "1.50"}));
+  EXPECT_EQ(bytes.rows[0][5].numbers[0], 3 << 20);
+  EXPECT_EQ(texts(bytes.rows[1])[6], "ripplekv (full cache)");
+  EXPECT_EQ(texts(table_of(section, "Benchmarks in seconds: less is better").rows[0])[5], "0.500 s");
+  EXPECT_EQ(table_of(section, "Benchmarks in tokens/s: more is better").rows.size(), 1U);
+
+  const Figure* time = figure_of(section, "Time to the first token, loading included");
+  const Figure* space = figure_of(section, "Memory above the weights");
+  const Figure* speed = figure_of(section, "Speed of decode");
+  ASSERT_TRUE(time != nullptr && space != nullptr && speed != nullptr);
+  EXPECT_NE(time->markup.find("Left of it, under 1, is better"), std::string::npos) << time->markup;
+  EXPECT_NE(speed->markup.find("Right of it, over 1, is better"), std::string::npos) << speed->markup;
+  EXPECT_NE(time->markup.find("fill k0"), std::string::npos) << "0.5 of the peer's seconds is the better side";
+  EXPECT_EQ(space->markup.find("fill k0"), std::string::npos) << "1.5 of the peer's bytes is the worse";
+  EXPECT_NE(space->markup.find("snapkv 10% q8_0"), std::string::npos) << "formats tell rows apart";
+
+  for (BenchRow* alone : {&first, &memory}) alone->ratio = alone->peer_figure = kNoValue;
+  const Section without = bench_section({first, memory});
+  ASSERT_EQ(without.figures.size(), 2U) << "figures without a peer";
+  EXPECT_NE(without.figures[1].markup.find("snapkv 10%: 3.0 MiB"), std::string::npos) << without.figures[1].markup;
+}
+
+TEST(Report, QuestionModesStayApart) {
+  const Evaluation both = test::both_modes();
+  const Section section = evaluation_section(both, "");
+  for (const char* title : {"Fidelity", "Against a", "Worst", "Scores by task", "Scores by group"}) {
+    const Table& table = table_of(section, title);
+    ASSERT_EQ(table.columns[2], "question") << title;
+    std::vector<std::vector<std::string>> heads;  // those of the worst samples stand three times
+    for (const auto& row : table.rows) heads.push_back(texts({row.begin(), row.begin() + (title[0] == 'W' ? 4 : 3)}));
+    std::sort(heads.begin(), heads.end());
+    EXPECT_EQ(std::adjacent_find(heads.begin(), heads.end()), heads.end()) << title << ": rows look alike";
+  }
+  EXPECT_EQ(table_of(section, "Fidelity").rows.size(), 2U * 5);
+  const Table& paired = table_of(section, "Against a");
+  ASSERT_EQ(paired.rows.size(), 4U);
+  EXPECT_EQ(texts(paired.rows[0])[2], "aware");
+  EXPECT_NEAR(paired.rows[0][4].numbers[0], 0.5, 1e-12);
+  EXPECT_EQ(texts(paired.rows[1])[2], "agnostic");
+  EXPECT_NEAR(paired.rows[1][4].numbers[0], 2, 1e-12) << "against the agnostic baseline";
+  EXPECT_NEAR(table_of(section, "Worst").rows[0][5].numbers[0], 0.7, 1e-12) << "of the aware lines alone";
+  for (const Figure& figure : section.figures) {
+    EXPECT_NE(figure.markup.find("b, aware"), std::string::npos) << figure.markup;
+    EXPECT_NE(figure.markup.find("b, agnostic"), std::string::npos) << figure.markup;
+  }
+
+  const std::vector<Fact> facts = evaluation_highlights(both, "");
+  ASSERT_EQ(facts.size(), 4U) << "two fractions in two modes";
+  EXPECT_EQ(facts[0].name, "10% of the rows kept, question-aware, lowest KL: b");
+  EXPECT_EQ(facts[1].name, "10% of the rows kept, question-agnostic, lowest KL: a");
+
+  const Section aware = evaluation_section(test::small_evaluation(), "");
+  EXPECT_EQ(table_of(aware, "Fidelity").columns[2], "samples") << "nothing to tell apart";
+  EXPECT_EQ(evaluation_highlights(test::small_evaluation(), "")[0].name, "10% of the rows kept, lowest KL: b");
+}
+
+TEST(Report, WhatIsDrawnIsBoundedAndSaysSo) {
+  constexpr int kMany = 20000;
+  ReportInputs inputs;
+  for (int i = 0; i < kMany; ++i) {
+    inputs.bench.push_back(test::small_bench("p" + std::to_string(i))[0]);
+    inputs.bench.back().work = "work" + std::to_string(i % 1000);
+  }
+  inputs.validation.emplace();
+  for (int i = 0; i < kMany; ++i) inputs.validation->rows.push_back({"s" + std::to_string(i), 0.1, 0.5, 0.4, 0.6});
+  const Report report = report_of(inputs);
+  const std::string page = report_html(report);
+  for (const char* note :
+       {"The charts are of the first 500 of 20,000 records.", "The first 500 of 20,000 values are drawn.",
+        "The first 1,000 of 20,000 rows are shown; the .csv has all."}) {
+    EXPECT_NE(page.find(note), std::string::npos) << note;
+  }
+  // 500 charts of one bar with their frames, 500 bars, 2,000 rows of tables: each below 5 kB.
+  EXPECT_LT(page.size(), 3000U * 5000);
+  EXPECT_NE(report_markdown(report).find("The first 1,000 of 20,000 rows"), std::string::npos);
+  EXPECT_EQ(report_markdown(report).find("p19999"), std::string::npos);
+  EXPECT_NE(report_csv(report).find("p19999"), std::string::npos);
+  EXPECT_EQ(report_html(report_of(all_inputs())).find("The first "), std::string::npos);
+
+  Evaluation needles = test::small_needles();
+  for (int i = 0; i < 200; ++i) {
+    ResultLine line = needles.lines[0];
+    line.sample = "needle:" + std::to_string(10 + i) + ":0." + std::to_string(10 + i) + ":0";
+    needles.lines.push_back(line);
+  }
+  const std::string map = figure_of(evaluation_section(needles, ""), "Needle in a haystack: score")->markup;
+  EXPECT_NE(map.find("The first 50 of 202 lengths are drawn."), std::string::npos);
+  EXPECT_EQ(count_of(map, "<rect class=\"cell "), 2U * 50 * 50);
 }
 
 TEST(Report, UnknownBaseline) {

@@ -84,6 +84,18 @@ inline Evaluation small_evaluation(const std::string& a = "a", const std::string
   return of;
 }
 
+// The same in both modes; the agnostic half has a quarter of the KL, and `b` is the worse there, by as much.
+inline Evaluation both_modes() {
+  Evaluation of = small_evaluation();
+  const std::vector<ResultLine> aware = of.lines;
+  for (ResultLine line : aware) {
+    line.question = QuestionMode::kAgnostic;
+    line.kl *= line.policy == "b" ? 1 : 0.25;
+    of.lines.push_back(line);
+  }
+  return of;
+}
+
 inline Evaluation small_needles(bool scored = true) {
   Evaluation of;
   of.name = "needle.jsonl";
@@ -101,9 +113,20 @@ inline Validation small_validation(const std::string& signal = "all rows") {
 }
 
 inline std::vector<BenchRow> small_bench(const std::string& policy = "snapkv") {
-  return {{"decode", policy, "10%", "llama.cpp", 8192, 100, 50, 2},
-          {"prefill", policy, "10%", "llama.cpp", 8192, 90, 100, 0.9},
-          {"decode", policy, "", "", 1024, kNoValue, kNoValue, kNoValue}};
+  const BenchRow decode = {.work = "decode",
+                           .policy = policy,
+                           .budget = "10%",
+                           .peer = "llama.cpp",
+                           .context = 8192,
+                           .figure = 100,
+                           .peer_figure = 50,
+                           .ratio = 2};
+  BenchRow prefill = decode;
+  prefill.work = "prefill";
+  prefill.figure = 90;
+  prefill.peer_figure = 100;
+  prefill.ratio = 0.9;
+  return {decode, prefill, {.work = "decode", .policy = policy, .context = 1024}};
 }
 
 // Everything, with `name` wherever a file may have a text of its own.
