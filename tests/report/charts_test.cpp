@@ -153,5 +153,24 @@ TEST(HeatMap, CellsAndHoles) {
   EXPECT_FALSE(draw(map).has_value());
 }
 
+TEST(Charts, AreBoundedAndSayWhatIsLeftOut) {
+  XyChart xy = {.title = "t", .mark = Mark::kPoints, .tips_by_x = false};
+  for (int i = 0; i < 3; ++i) {
+    Series& series = xy.series.emplace_back();
+    series.name = "series" + std::to_string(i);
+    for (int k = 0; k < 3000; ++k) series.points.push_back({1.0 * k, 1.0 * k});
+  }
+  const std::string points = draw(xy)->markup;
+  EXPECT_NE(points.find("The first 5,000 of 9,000 values are drawn."), std::string::npos);
+  EXPECT_NE(points.find("series1"), std::string::npos);
+  EXPECT_EQ(points.find("series2"), std::string::npos);
+  xy.series.resize(1);
+  EXPECT_EQ(draw(xy)->markup.find("are drawn."), std::string::npos);
+
+  HeatMap map = {.title = "t", .columns = std::vector<std::string>(100, "c"), .rows = {"r"}};
+  for (int i = 0; i < 60; ++i) map.panels.push_back({"p", {std::vector<double>(100, 0.5)}});
+  EXPECT_NE(draw(map)->markup.find("The first 50 of 60 maps are drawn."), std::string::npos);
+}
+
 }  // namespace
 }  // namespace ripplekv
