@@ -119,7 +119,7 @@ TEST_F(InputsTest, NumbersThatCannotBeAreRefused) {
         << read.status().message();
   }
   const auto line = [](double kept, double kl) {
-    return "{\"format\":\"ripplekv.eval\",\"version\":1}\n{\"sample\":\"s\",\"task\":\"t\",\"policy\":\"p\",\"kept\":" +
+    return "{\"format\":\"ripplekv.eval\",\"version\":2}\n{\"sample\":\"s\",\"task\":\"t\",\"policy\":\"p\",\"kept\":" +
            std::to_string(kept) + ",\"n_prompt\":9,\"rows\":1,\"bytes\":2,\"kl\":" + std::to_string(kl) +
            ",\"kl_max\":2,\"top1\":1,\"nll\":1}\n";
   };
