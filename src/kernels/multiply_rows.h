@@ -142,10 +142,14 @@ RKV_INLINE void multiply_row(const TokenMemory& memory, size_t n_blocks, size_t 
 
 template <WeightType type, size_t n_tokens>
 void multiply_some(const TokenMemory& memory, size_t n_blocks, size_t first, const uint8_t* row, size_t n_rows) {
+  const size_t row_bytes = n_blocks * WeightBlock<type>::kBytes;
   for (size_t r = 0; r < n_rows; ++r) {
-    multiply_row<type, n_tokens>(memory, n_blocks, first, row + r * n_blocks * WeightBlock<type>::kBytes,
-                                 memory.w_scales + r * n_blocks, memory.w_shifts + r * n_blocks,
-                                 memory.rows + first * kLanes * kLanes + r * kLanes);
+    if (first == 0) {  // the rows that come next, of which processors foresee too little from the scales' gathers
+      const uint8_t* next = row + (r + kLanes) * row_bytes;
+      for (size_t byte = 0; byte < row_bytes; byte += 64) __builtin_prefetch(next + byte);
+    }
+    multiply_row<type, n_tokens>(memory, n_blocks, first, row + r * row_bytes, memory.w_scales + r * n_blocks,
+                                 memory.w_shifts + r * n_blocks, memory.rows + first * kLanes * kLanes + r * kLanes);
   }
 }
 

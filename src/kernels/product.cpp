@@ -15,8 +15,6 @@ namespace {
 constexpr int64_t kGranule = 32;       // every vector length divides it
 constexpr int64_t kBlockGranules = 8;  // longest block: its panel stays in the first cache, its integers keep 11 bits
 
-constexpr int64_t kUnitsTogether = 2;  // that a thread takes at a time: few rows, or small matrices keep one busy
-
 int64_t groups_of(const ProductShape& shape, const KernelSet& kernels) {
   return (shape.n_tokens + kernels.group_width - 1) / kernels.group_width;
 }
@@ -166,19 +164,18 @@ void multiply(const ProductPlan& plan, const WeightRows& weights, float* out, st
 int64_t FewTokens::work_bytes() const { return kernels->token_bytes(n_in, n_tokens); }
 
 void multiply_few(const FewTokens& tokens, const float* x, int64_t stride, const WeightRows& weights, float* out,
-                  uint8_t* work, std::atomic<int64_t>& next_unit) {
+                  uint8_t* work, int thread, int n_threads) {
   const KernelSet& kernels = *tokens.kernels;
   const auto multiply_rows = kernels.multiply_rows[static_cast<size_t>(weights.type)];
   const int64_t n_units = (weights.n_rows + kernels.lanes - 1) / kernels.lanes;
-  bool packed = false;
-  for (int64_t i = next_unit.fetch_add(kUnitsTogether); i < n_units; i = next_unit.fetch_add(kUnitsTogether)) {
-    if (!packed) kernels.pack_tokens(tokens.n_in, tokens.n_tokens, x, stride, work);
-    packed = true;
-    for (int64_t unit = i; unit < std::min(i + kUnitsTogether, n_units); ++unit) {
-      const int64_t row = unit * kernels.lanes;
-      multiply_rows(tokens.n_in, tokens.n_tokens, weights.data + row * weights.row_bytes,
-                    std::min(kernels.lanes, weights.n_rows - row), out + row, weights.n_rows, work);
-    }
+  const int64_t end = n_units * (thread + 1) / n_threads;
+  int64_t unit = n_units * thread / n_threads;
+  if (unit == end) return;
+  kernels.pack_tokens(tokens.n_in, tokens.n_tokens, x, stride, work);
+  for (; unit < end; ++unit) {
+    const int64_t row = unit * kernels.lanes;
+    multiply_rows(tokens.n_in, tokens.n_tokens, weights.data + row * weights.row_bytes,
+                  std::min(kernels.lanes, weights.n_rows - row), out + row, weights.n_rows, work);
   }
 }
 

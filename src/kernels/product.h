@@ -69,8 +69,9 @@ struct FewTokens {
 
   int64_t work_bytes() const;  // of one thread; its memory begins on a cache line
 };
-// Thread takes some rows at a time from next_unit, which begins at 0. x, stride, out as above.
+// This thread's share of the rows, which lie one behind the other: memory is read in one stream. x, stride, out as
+// above.
 void multiply_few(const FewTokens& tokens, const float* x, int64_t stride, const WeightRows& weights, float* out,
-                  uint8_t* work, std::atomic<int64_t>& next_unit);
+                  uint8_t* work, int thread, int n_threads);
 
 }  // namespace ripplekv

@@ -99,8 +99,7 @@ void FewProductOp::run(ggml_tensor* out, int thread, int n_threads, void* op) {
   auto* work = reinterpret_cast<uint8_t*>((address + kCacheLine - 1) / kCacheLine * kCacheLine) +
                thread * self->tokens_.work_bytes();
   multiply_few(self->tokens_, static_cast<const float*>(x->data), stride_of(x), rows_of(out->src[1]),
-               static_cast<float*>(out->data), work, self->counter_.next);
-  self->counter_.done(n_threads);
+               static_cast<float*>(out->data), work, thread, n_threads);
 }
 
 }  // namespace ripplekv

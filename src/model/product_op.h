@@ -70,7 +70,6 @@ class FewProductOp {
   static void run(ggml_tensor* out, int thread, int n_threads, void* op);
   FewTokens tokens_;
   const std::vector<uint8_t>* scratch_ = nullptr;
-  RowCounter counter_;
 };
 
 }  // namespace ripplekv
