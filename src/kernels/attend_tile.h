@@ -12,6 +12,7 @@
 #include "kernels/attention_units.h"
 #include "kernels/pair_products.h"
 #include "kernels/row_reader.h"
+#include "kernels/scratch.h"
 
 namespace ripplekv {
 namespace {
@@ -60,28 +61,24 @@ struct TileMemory {
 
   // Returns the bytes used; with null memory, to be asked for.
   int64_t place(uint8_t* memory, int64_t n_lanes, int64_t head_dim) {
-    int64_t used = 0;
-    const auto take = [&]<class T>(T*& array, int64_t n) {
-      array = memory == nullptr ? nullptr : reinterpret_cast<T*>(memory + used);
-      used += whole_lines(n * 4);
-    };
-    take(q, n_lanes * head_dim / 2);
-    take(q_scale, n_lanes);
-    take(begin, n_lanes);
-    take(end, n_lanes);
-    take(largest, n_lanes);
-    take(sum, n_lanes);
-    take(out, n_lanes * head_dim);
-    take(k, kBlockRows * head_dim / 2);
-    take(k_scale, kBlockRows);
-    take(v, kBlockRows / 2 * head_dim);
-    take(v_column, head_dim);
-    take(v_shift, kBlockRows);
-    take(v_inverse, kBlockRows);
-    take(values, kBlockRows * head_dim);
-    take(scores, kBlockRows * static_cast<int64_t>(kPanel));
-    take(weights, kBlockRows / 2 * static_cast<int64_t>(kPanel));
-    return used;
+    Arrays arrays(memory);
+    arrays.take(q, n_lanes * head_dim / 2);
+    arrays.take(q_scale, n_lanes);
+    arrays.take(begin, n_lanes);
+    arrays.take(end, n_lanes);
+    arrays.take(largest, n_lanes);
+    arrays.take(sum, n_lanes);
+    arrays.take(out, n_lanes * head_dim);
+    arrays.take(k, kBlockRows * head_dim / 2);
+    arrays.take(k_scale, kBlockRows);
+    arrays.take(v, kBlockRows / 2 * head_dim);
+    arrays.take(v_column, head_dim);
+    arrays.take(v_shift, kBlockRows);
+    arrays.take(v_inverse, kBlockRows);
+    arrays.take(values, kBlockRows * head_dim);
+    arrays.take(scores, kBlockRows * static_cast<int64_t>(kPanel));
+    arrays.take(weights, kBlockRows / 2 * static_cast<int64_t>(kPanel));
+    return arrays.used();
   }
 };
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/attention_units.h"
+#include "kernels/scratch.h"
 #include "ripplekv/status.h"
 
 namespace ripplekv {
@@ -37,11 +38,6 @@ PartialSums partials_at(const AttentionPlan& plan, uint8_t* scratch, int64_t row
   const Layout layout = layout_of(plan.shape);
   auto* base = reinterpret_cast<float*>(scratch + row_block * layout.partials);
   return {base, base + layout.n_sums * plan.shape.head_dim, base + layout.n_sums * (plan.shape.head_dim + 1)};
-}
-
-uint8_t* aligned(const uint8_t* scratch) {
-  const auto address = reinterpret_cast<uintptr_t>(scratch);
-  return const_cast<uint8_t*>(scratch) + (64 - address % 64) % 64;
 }
 
 int64_t blocks_of(int64_t n, int64_t size) { return (n + size - 1) / size; }
@@ -77,14 +73,14 @@ AttentionPlan plan_attention(const AttentionShape& shape, int n_threads, const K
   const int64_t n = plan.n_unit_query * n_group;
   plan.work_bytes =
       plan.tiles ? kernels.tile_bytes(n, shape.head_dim) : whole_lines(n * (2 * shape.head_dim + kBlockRows + 3) * 4);
-  plan.scratch_bytes = 64 + plan.n_row_blocks * layout_of(shape).partials + n_threads * plan.work_bytes;
+  plan.scratch_bytes = kCacheLine + plan.n_row_blocks * layout_of(shape).partials + n_threads * plan.work_bytes;
   return plan;
 }
 
 void attend(const AttentionPlan& plan, const AttentionCall& call, std::span<uint8_t> scratch,
             std::atomic<int64_t>& next_unit, int thread) {
   const AttentionShape& shape = plan.shape;
-  uint8_t* memory = aligned(scratch.data());
+  uint8_t* memory = first_line(scratch);
   uint8_t* work = memory + plan.n_row_blocks * layout_of(shape).partials + thread * plan.work_bytes;
   RKV_CHECK(work + plan.work_bytes <= scratch.data() + scratch.size());
   for (int64_t i = next_unit.fetch_add(1); i < plan.n_units(); i = next_unit.fetch_add(1)) {
@@ -106,7 +102,7 @@ void attend(const AttentionPlan& plan, const AttentionCall& call, std::span<uint
 void merge_attention(const AttentionPlan& plan, std::span<const uint8_t> scratch, float* out, int thread,
                      int n_threads) {
   const AttentionShape& shape = plan.shape;
-  uint8_t* memory = aligned(scratch.data());
+  uint8_t* memory = first_line(scratch);
   const int64_t n_sums = shape.n_query * shape.n_head;
   for (int64_t at = n_sums * thread / n_threads; at < n_sums * (thread + 1) / n_threads; ++at) {
     float* to = out + (at % shape.n_query * shape.n_head + at / shape.n_query) * shape.head_dim;

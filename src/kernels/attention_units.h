@@ -42,8 +42,6 @@ static inline int64_t visible_begin(const AttentionCall& call, int64_t end) {
   return call.window > 0 && end > call.window ? end - call.window : 0;
 }
 
-// Bytes of a thread's memory: multiples of a cache line, in the order the kernels take them.
-static inline int64_t whole_lines(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 static inline int64_t whole_panels(int64_t n, int64_t width) { return (n + width - 1) / width * width; }
 
 }  // namespace ripplekv

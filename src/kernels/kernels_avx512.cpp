@@ -3,33 +3,12 @@
 //
 // The kernels for AVX-512 with VNNI (Cascade Lake, Zen 4 and later); CMakeLists.txt has the compiler's flags.
 #if defined(__x86_64__)
-#include "kernels/attend_rows.h"
-#include "kernels/attend_tile.h"
-#include "kernels/kernel_set.h"
-#include "kernels/multiply_panel.h"
-#include "kernels/multiply_rows.h"
+#include "kernels/compiled_set.h"
 
 namespace ripplekv {
 
 extern const KernelSet kAvx512Kernels;
-const KernelSet kAvx512Kernels = {
-    .name = "avx512",
-    .lanes = kLanes,
-    .panel_width = kPanel,
-    .group_width = kBroadcasts,
-    .tile_bytes = tile_bytes,
-    .attend_rows = attend_rows,
-    .attend_tile = attend_tile,
-    .to_integers = to_integers,
-    .fill_panel = fill_panel,
-    .fill_group = fill_group,
-    .multiply_panel = multiply_panel,
-    .token_bytes = token_bytes,
-    .pack_tokens = pack_tokens,
-    .multiply_rows = {multiply_rows<WeightType::kQ4_0>, multiply_rows<WeightType::kQ4_1>,
-                      multiply_rows<WeightType::kQ8_0>},
-    .read_weights = {read_weights<WeightType::kQ4_0>, read_weights<WeightType::kQ4_1>, read_weights<WeightType::kQ8_0>},
-};
+const KernelSet kAvx512Kernels = compiled_set("avx512");
 
 }  // namespace ripplekv
 #endif

@@ -9,6 +9,7 @@
 
 #include "kernels/pair_products.h"
 #include "kernels/product_units.h"
+#include "kernels/scratch.h"
 #include "kernels/weight_block.h"
 
 namespace ripplekv {
@@ -49,27 +50,23 @@ struct TokenMemory {
   float* rows;      // [kLanes, kLanes, n_tokens] the lanes of each row's sum
   size_t n_whole;
 
-  size_t place(uint8_t* memory, size_t n_in, size_t n_tokens) {
+  int64_t place(uint8_t* memory, size_t n_in, size_t n_tokens) {
     const size_t n_blocks = n_in / kBlockValues;
     n_whole = whole_vectors(n_blocks);
-    size_t used = 0;
-    const auto take = [&]<class T>(T*& array, size_t n) {
-      array = memory == nullptr ? nullptr : reinterpret_cast<T*>(memory + used);
-      used += (n * 4 + 63) / 64 * 64;
-    };
-    take(values, n_in / 2 * n_tokens);
-    take(scales, n_whole * n_tokens);
-    take(sums, n_whole * n_tokens);
-    take(products, n_whole * n_tokens);
-    take(w_scales, whole_vectors(n_blocks * kLanes) + kLanes);
-    take(w_shifts, whole_vectors(n_blocks * kLanes) + kLanes);
-    take(rows, kLanes * kLanes * n_tokens);
-    return used;
+    Arrays arrays(memory);
+    arrays.take(values, static_cast<int64_t>(n_in / 2 * n_tokens));
+    arrays.take(scales, static_cast<int64_t>(n_whole * n_tokens));
+    arrays.take(sums, static_cast<int64_t>(n_whole * n_tokens));
+    arrays.take(products, static_cast<int64_t>(n_whole * n_tokens));
+    arrays.take(w_scales, static_cast<int64_t>(whole_vectors(n_blocks * kLanes) + kLanes));
+    arrays.take(w_shifts, static_cast<int64_t>(whole_vectors(n_blocks * kLanes) + kLanes));
+    arrays.take(rows, static_cast<int64_t>(kLanes * kLanes * n_tokens));
+    return arrays.used();
   }
 };
 
 int64_t token_bytes(int64_t n_in, int64_t n_tokens) {
-  return static_cast<int64_t>(TokenMemory{}.place(nullptr, static_cast<size_t>(n_in), static_cast<size_t>(n_tokens)));
+  return TokenMemory{}.place(nullptr, static_cast<size_t>(n_in), static_cast<size_t>(n_tokens));
 }
 
 void pack_tokens(int64_t n_in, int64_t n_tokens, const float* x, int64_t stride, uint8_t* work) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "kernels/product_units.h"
+#include "kernels/scratch.h"
 #include "ripplekv/status.h"
 
 namespace ripplekv {
@@ -19,23 +20,6 @@ int64_t groups_of(const ProductShape& shape, const KernelSet& kernels) {
   return (shape.n_tokens + kernels.group_width - 1) / kernels.group_width;
 }
 
-// Hands out arrays that begin on cache lines; with null memory it only counts.
-class Arrays {
- public:
-  explicit Arrays(uint8_t* memory) : memory_(memory) {}
-  template <class T>
-  T* take(int64_t n) {
-    T* array = memory_ == nullptr ? nullptr : reinterpret_cast<T*>(memory_ + used_);
-    used_ += (n * static_cast<int64_t>(sizeof(T)) + 63) / 64 * 64;
-    return array;
-  }
-  int64_t used() const { return used_; }
-
- private:
-  uint8_t* memory_;
-  int64_t used_ = 0;
-};
-
 // The arrays of PackedInputs.
 struct InputMemory {
   int64_t n_groups;
@@ -46,8 +30,8 @@ struct InputMemory {
   InputMemory(const ProductShape& shape, const KernelSet& kernels, uint8_t* memory) {
     Arrays arrays(memory);
     n_groups = groups_of(shape, kernels);
-    values = arrays.take<int32_t>(n_groups * kernels.group_width * shape.n_in / 2);
-    scales = arrays.take<float>(n_groups * kernels.group_width * shape.n_blocks());
+    arrays.take(values, n_groups * kernels.group_width * shape.n_in / 2);
+    arrays.take(scales, n_groups * kernels.group_width * shape.n_blocks());
     bytes = arrays.used();
   }
 };
@@ -65,20 +49,28 @@ struct PanelMemory {
   PanelMemory(const ProductShape& shape, const KernelSet& kernels, uint8_t* memory) {
     const int64_t width = kernels.panel_width;
     Arrays arrays(memory);
-    row = arrays.take<float>(shape.n_in);
-    integers = arrays.take<int16_t>(shape.n_in * kernels.lanes);
-    row_scales = arrays.take<float>(shape.n_blocks());
-    panel = arrays.take<int32_t>(shape.n_in / 2 * width);
-    scales = arrays.take<float>(shape.n_blocks() * width);
-    sums = arrays.take<float>(width * groups_of(shape, kernels) * kernels.group_width);
+    arrays.take(row, shape.n_in);
+    arrays.take(integers, shape.n_in * kernels.lanes);
+    arrays.take(row_scales, shape.n_blocks());
+    arrays.take(panel, shape.n_in / 2 * width);
+    arrays.take(scales, shape.n_blocks() * width);
+    arrays.take(sums, width * groups_of(shape, kernels) * kernels.group_width);
     bytes = arrays.used();
   }
 };
 
-uint8_t* aligned(std::span<uint8_t> scratch) {
-  const auto address = reinterpret_cast<uintptr_t>(scratch.data());
-  return scratch.data() + (64 - address % 64) % 64;
-}
+// Both in scratch memory, which is held against what was planned.
+struct Memory {
+  InputMemory inputs;
+  PanelMemory panel;
+
+  Memory(const ProductPlan& plan, std::span<uint8_t> scratch, int thread)
+      : inputs(plan.shape, *plan.kernels, first_line(scratch)),
+        panel(plan.shape, *plan.kernels, first_line(scratch) + inputs.bytes + thread * plan.work_bytes) {
+    const uint8_t* end = first_line(scratch) + inputs.bytes + (thread + 1) * plan.work_bytes;
+    RKV_CHECK(end <= scratch.data() + scratch.size());
+  }
+};
 
 }  // namespace
 
@@ -92,7 +84,7 @@ ProductPlan plan_product(int64_t n_in, int64_t n_tokens, int n_threads, const Ke
   plan.shape = {n_in, n_tokens, granules * kGranule};
   plan.kernels = &kernels;
   plan.work_bytes = PanelMemory(plan.shape, kernels, nullptr).bytes;
-  plan.scratch_bytes = 64 + InputMemory(plan.shape, kernels, nullptr).bytes + n_threads * plan.work_bytes;
+  plan.scratch_bytes = kCacheLine + InputMemory(plan.shape, kernels, nullptr).bytes + n_threads * plan.work_bytes;
   return plan;
 }
 
@@ -101,10 +93,7 @@ void pack_inputs(const ProductPlan& plan, const float* x, int64_t stride, std::s
   const ProductShape& shape = plan.shape;
   const KernelSet& kernels = *plan.kernels;
   const int64_t width = kernels.group_width;
-  uint8_t* base = aligned(scratch);
-  const InputMemory inputs(shape, kernels, base);
-  const PanelMemory memory(shape, kernels, base + inputs.bytes + thread * plan.work_bytes);
-  RKV_CHECK(base + inputs.bytes + (thread + 1) * plan.work_bytes <= scratch.data() + scratch.size());
+  const auto [inputs, memory] = Memory(plan, scratch, thread);
   for (int64_t i = inputs.n_groups * thread / n_threads; i < inputs.n_groups * (thread + 1) / n_threads; ++i) {
     float* scales = inputs.scales + i * shape.n_blocks() * width;
     for (int64_t a = 0; a < width; ++a) {
@@ -122,10 +111,7 @@ void multiply(const ProductPlan& plan, const WeightRows& weights, float* out, st
   const ProductShape& shape = plan.shape;
   const KernelSet& kernels = *plan.kernels;
   const int64_t width = kernels.panel_width;
-  uint8_t* base = aligned(scratch);
-  const InputMemory inputs(shape, kernels, base);
-  const PanelMemory memory(shape, kernels, base + inputs.bytes + thread * plan.work_bytes);
-  RKV_CHECK(base + inputs.bytes + (thread + 1) * plan.work_bytes <= scratch.data() + scratch.size());
+  const auto [inputs, memory] = Memory(plan, scratch, thread);
 
   const auto read =
       weights.type == WeightType::kOther ? weights.read : kernels.read_weights[static_cast<size_t>(weights.type)];
@@ -161,11 +147,15 @@ void multiply(const ProductPlan& plan, const WeightRows& weights, float* out, st
   }
 }
 
-int64_t FewTokens::work_bytes() const { return kernels->token_bytes(n_in, n_tokens); }
+int64_t FewTokens::scratch_bytes(int n_threads) const {
+  return kCacheLine + n_threads * kernels->token_bytes(n_in, n_tokens);
+}
 
 void multiply_few(const FewTokens& tokens, const float* x, int64_t stride, const WeightRows& weights, float* out,
-                  uint8_t* work, int thread, int n_threads) {
+                  std::span<uint8_t> scratch, int thread, int n_threads) {
   const KernelSet& kernels = *tokens.kernels;
+  RKV_CHECK(tokens.scratch_bytes(thread + 1) <= static_cast<int64_t>(scratch.size()));
+  uint8_t* work = first_line(scratch) + thread * kernels.token_bytes(tokens.n_in, tokens.n_tokens);
   const auto multiply_rows = kernels.multiply_rows[static_cast<size_t>(weights.type)];
   const int64_t n_units = (weights.n_rows + kernels.lanes - 1) / kernels.lanes;
   const int64_t end = n_units * (thread + 1) / n_threads;

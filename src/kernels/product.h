@@ -67,11 +67,11 @@ struct FewTokens {
   int64_t n_tokens = 0;
   const KernelSet* kernels = kernel_sets()[0];
 
-  int64_t work_bytes() const;  // of one thread; its memory begins on a cache line
+  int64_t scratch_bytes(int n_threads) const;
 };
 // This thread's share of the rows, which lie one behind the other: memory is read in one stream. x, stride, out as
 // above.
 void multiply_few(const FewTokens& tokens, const float* x, int64_t stride, const WeightRows& weights, float* out,
-                  uint8_t* work, int thread, int n_threads);
+                  std::span<uint8_t> scratch, int thread, int n_threads);
 
 }  // namespace ripplekv

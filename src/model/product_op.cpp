@@ -14,7 +14,6 @@ namespace {
 
 // Fewer are faster with weights as they are stored; bench/product_bench.cpp.
 constexpr int64_t kTokensMin = 16;
-constexpr int64_t kCacheLine = 64;
 
 WeightType weight_type(ggml_type type) {
   switch (type) {
@@ -86,7 +85,7 @@ ggml_tensor* FewProductOp::add(ggml_context* context, ggml_tensor* weight, ggml_
   RKV_CHECK(weight->ne[0] == x->ne[0]);
   tokens_ = {.n_in = x->ne[0], .n_tokens = x->ne[1]};
   scratch_ = &scratch;
-  const auto bytes = static_cast<size_t>(kCacheLine + n_threads * tokens_.work_bytes());
+  const auto bytes = static_cast<size_t>(tokens_.scratch_bytes(n_threads));
   if (scratch.size() < bytes) scratch.resize(bytes);
   ggml_tensor* sources[] = {x, weight};
   return ggml_custom_4d(context, GGML_TYPE_F32, weight->ne[1], x->ne[1], 1, 1, sources, 2, run, GGML_N_TASKS_MAX, this);
@@ -95,11 +94,8 @@ ggml_tensor* FewProductOp::add(ggml_context* context, ggml_tensor* weight, ggml_
 void FewProductOp::run(ggml_tensor* out, int thread, int n_threads, void* op) {
   auto* self = static_cast<FewProductOp*>(op);
   const ggml_tensor* x = out->src[0];
-  const auto address = reinterpret_cast<uintptr_t>(self->scratch_->data());
-  auto* work = reinterpret_cast<uint8_t*>((address + kCacheLine - 1) / kCacheLine * kCacheLine) +
-               thread * self->tokens_.work_bytes();
   multiply_few(self->tokens_, static_cast<const float*>(x->data), stride_of(x), rows_of(out->src[1]),
-               static_cast<float*>(out->data), work, thread, n_threads);
+               static_cast<float*>(out->data), *self->scratch_, thread, n_threads);
 }
 
 }  // namespace ripplekv

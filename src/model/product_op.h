@@ -17,8 +17,8 @@ struct ggml_tensor;
 
 namespace ripplekv {
 
-// What threads take work from; begins anew when all have come to its end, since a graph may be computed again.
-struct RowCounter {
+// What threads take panels from; begins anew when all have come to its end, since a graph may be computed again.
+struct PanelCounter {
   std::atomic<int64_t> next = 0;
   std::atomic<int> n_done = 0;
   void done(int n_threads) {
@@ -54,7 +54,7 @@ class ProductOp {
  private:
   static void run(ggml_tensor* out, int thread, int n_threads, void* op);
   const PackedInputsOp& inputs_;
-  RowCounter counter_;
+  PanelCounter counter_;
 };
 
 // A few tokens; weights of a WeightType.
@@ -69,7 +69,7 @@ class FewProductOp {
  private:
   static void run(ggml_tensor* out, int thread, int n_threads, void* op);
   FewTokens tokens_;
-  const std::vector<uint8_t>* scratch_ = nullptr;
+  std::vector<uint8_t>* scratch_ = nullptr;
 };
 
 }  // namespace ripplekv

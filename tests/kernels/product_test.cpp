@@ -115,11 +115,9 @@ std::vector<float> multiply_some(const Weights& weights, const Tokens& tokens, c
                                  int n_threads) {
   const FewTokens few = {tokens.n_in, tokens.n_tokens, &kernels};
   std::vector<float> out(static_cast<size_t>(weights.n_out * tokens.n_tokens), NAN);
+  std::vector<uint8_t> scratch(static_cast<size_t>(few.scratch_bytes(n_threads)), 0xa5);
   on_threads(n_threads, [&](int thread) {
-    std::vector<uint8_t> memory(static_cast<size_t>(few.work_bytes() + 64), 0xa5);
-    const auto address = reinterpret_cast<uintptr_t>(memory.data());
-    multiply_few(few, tokens.values.data(), tokens.stride, weights.rows(), out.data(),
-                 memory.data() + (64 - address % 64) % 64, thread, n_threads);
+    multiply_few(few, tokens.values.data(), tokens.stride, weights.rows(), out.data(), scratch, thread, n_threads);
   });
   return out;
 }
