@@ -62,26 +62,38 @@ Result<std::vector<EvalSample>> read_samples(const EvalArgs& args, const Model& 
 
 std::string name_of(const EvalSample& sample) { return sample.task + ":" + sample.id; }
 
-std::string source_of(const EvalSample& sample, const EvalPolicy& policy) {
-  // Lengths keep apart what would read the same one behind the other.
-  std::string all = fmt::format("{} {} ", sample.document.size(), sample.question.size());
-  all += sample.document + sample.question;
-  for (const std::string& answer : sample.answers) all += fmt::format("\n{} {}", answer.size(), answer);
-  if (policy.profile != nullptr) all += "\n" + hash_of(*policy.profile);
-  return hash_of_bytes(all);
-}
+// ResultLine::source.
+class Sources {
+ public:
+  explicit Sources(const std::vector<EvalPolicy>& policies) {
+    for (const EvalPolicy& policy : policies) {
+      profiles_[policy.name] = policy.profile == nullptr ? "" : hash_of(*policy.profile);
+    }
+  }
+  bool knows(const std::string& policy) const { return profiles_.contains(policy); }
+  std::string of(const EvalSample& sample, const std::string& policy) const {
+    // Lengths keep apart what would read the same one behind the other.
+    std::string all = fmt::format("{} {} ", sample.document.size(), sample.question.size());
+    all += sample.document + sample.question;
+    for (const std::string& answer : sample.answers) all += fmt::format("\n{} {}", answer.size(), answer);
+    const std::string& profile = profiles_.at(policy);
+    if (!profile.empty()) all += "\n" + profile;
+    return hash_of_bytes(all);
+  }
+
+ private:
+  std::map<std::string, std::string> profiles_;  // hashes, by the policies' names
+};
 
 // A file that is gone on with must hold what would be measured again.
-Status check_sources(const ResultsFile& results, std::span<const EvalSample> samples,
-                     const std::vector<EvalPolicy>& policies, const std::string& path) {
+Status check_sources(const ResultsFile& results, std::span<const EvalSample> samples, const Sources& sources,
+                     const std::string& path) {
   std::map<std::string, const EvalSample*> by_name;
   for (const EvalSample& sample : samples) by_name[name_of(sample)] = &sample;
   for (const ResultLine& line : results.lines()) {
     const auto sample = by_name.find(line.sample);
-    const auto policy = std::find_if(policies.begin(), policies.end(),
-                                     [&](const EvalPolicy& other) { return other.name == line.policy; });
-    if (line.source.empty() || sample == by_name.end() || policy == policies.end()) continue;
-    if (source_of(*sample->second, *policy) == line.source) continue;
+    if (line.source.empty() || sample == by_name.end() || !sources.knows(line.policy)) continue;
+    if (sources.of(*sample->second, line.policy) == line.source) continue;
     return mismatch(
         fmt::format("{}: holds results of '{}' for sample '{}' from another text or another profile; "
                     "--fresh starts over",
@@ -135,9 +147,15 @@ class Evaluation {
  public:
   Evaluation(const EvalArgs& args, Engine& engine, std::vector<EvalPolicy> policies, ResultsFile& results,
              const Ranks& ranks)
-      : args_(args), engine_(engine), policies_(std::move(policies)), results_(results), ranks_(ranks) {}
+      : args_(args),
+        engine_(engine),
+        sources_(policies),
+        policies_(std::move(policies)),
+        results_(results),
+        ranks_(ranks) {}
 
   Status run(Samples samples) {
+    RKV_RETURN_IF_ERROR(check_sources(results_, samples, sources_, args_.output_file));
     auto chat = model_chat_template(engine_.model());
     if (!chat.ok() && chat.status().code() != StatusCode::kNotFound) return chat.status();
     if (chat.ok()) chat_ = &*chat;
@@ -266,7 +284,7 @@ class Evaluation {
           line.policy = policy.name;
           line.question = mode;
           line.kept = kept;
-          line.source = source_of(sample, policy);
+          line.source = sources_.of(sample, policy.name);
           line.error = measured.status().message();
         }
       }
@@ -275,9 +293,7 @@ class Evaluation {
     for (const PolicyResult& result : measured->results) {
       if (results_.has(name_of(sample), result.policy, mode, result.kept)) continue;
       ResultLine& line = lines.emplace_back(result_line(name_of(sample), sample.task, mode, *measured, result));
-      for (const EvalPolicy& policy : policies) {
-        if (policy.name == line.policy) line.source = source_of(sample, policy);
-      }
+      line.source = sources_.of(sample, line.policy);
       if (args_.generate) {
         RKV_ASSIGN_OR_RETURN(line.score, score_answer(sample, result.answer));
       }
@@ -287,6 +303,7 @@ class Evaluation {
 
   const EvalArgs& args_;
   Engine& engine_;
+  Sources sources_;
   std::vector<EvalPolicy> policies_;
   ResultsFile& results_;
   const Ranks& ranks_;
@@ -341,7 +358,6 @@ Status cmd_eval(const EvalArgs& args) {
   RKV_ASSIGN_OR_RETURN(std::vector<EvalPolicy> policies, make_policies(args, profiles));
   RKV_ASSIGN_OR_RETURN(ResultsFile results,
                        ResultsFile::open(args.output_file, header_of(args, *model), args.fresh, ranks));
-  RKV_RETURN_IF_ERROR(check_sources(results, samples, policies, args.output_file));
   RKV_ASSIGN_OR_RETURN(const auto engine, make_engine(model, args.model));
   engine->set_cancel(interrupt_flag());
   Evaluation evaluation(args, *engine, policies, results, ranks);
