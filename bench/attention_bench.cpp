@@ -5,8 +5,6 @@
 // (bytes/s: K and V) and prefill (items/s: floating point operations). Names: rows, kv type, who. Pairs with
 // tests/kernels; run by ctest at toy size. docs/performance.md has the command and the numbers.
 #include <benchmark/benchmark.h>
-#include <ggml-backend.h>
-#include <ggml-cpu.h>
 #include <ggml.h>
 
 #include <algorithm>
@@ -15,10 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "base/random.h"
+#include "cpu_graph.h"
 #include "model/attention_op.h"
 #include "model/cpu_compute.h"
-#include "ripplekv/status.h"
 
 namespace ripplekv {
 namespace {
@@ -33,21 +30,17 @@ constexpr int64_t kRowsInAll = 65536;
 // The same attention over the rows of several layers, in one graph.
 class Attention {
  public:
-  Attention(CpuKernels by, ggml_type type, int64_t n_rows, int64_t n_query, int64_t n_layers) {
-    backend_ = ggml_backend_cpu_init();
-    ggml_backend_cpu_set_n_threads(backend_, kThreads);
-    const size_t overhead = ggml_tensor_overhead() * 16 * static_cast<size_t>(n_layers + 1) + ggml_graph_overhead();
-    inputs_ = ggml_init({overhead, nullptr, /*no_alloc=*/true});
-    context_ = ggml_init({overhead, nullptr, /*no_alloc=*/true});
-    ggml_tensor* q = ggml_new_tensor_3d(inputs_, GGML_TYPE_F32, kHeadDim, kHeads, n_query);
-    ggml_tensor* mask = ggml_new_tensor_2d(inputs_, GGML_TYPE_F16, n_rows, n_query);
+  Attention(CpuKernels by, ggml_type type, int64_t n_rows, int64_t n_query, int64_t n_layers)
+      : graph_(16 * static_cast<size_t>(n_layers + 1), kThreads) {
+    ggml_tensor* q = ggml_new_tensor_3d(graph_.inputs(), GGML_TYPE_F32, kHeadDim, kHeads, n_query);
+    ggml_tensor* mask = ggml_new_tensor_2d(graph_.inputs(), GGML_TYPE_F16, n_rows, n_query);
     std::vector<ggml_tensor*> rows;
     for (int64_t i = 0; i < 2 * n_layers; ++i) {
-      rows.push_back(ggml_new_tensor_3d(inputs_, type, kHeadDim, n_rows, kHeadsKv));
+      rows.push_back(ggml_new_tensor_3d(graph_.inputs(), type, kHeadDim, n_rows, kHeadsKv));
     }
-    buffer_ = ggml_backend_alloc_ctx_tensors(inputs_, backend_);
-    fill(q);
-    fill(rows[0]);
+    graph_.place_inputs();
+    CpuGraph::fill(q);
+    CpuGraph::fill(rows[0]);
     for (ggml_tensor* tensor : rows) {
       if (tensor != rows[0]) std::memcpy(tensor->data, rows[0]->data, ggml_nbytes(tensor));
     }
@@ -58,61 +51,33 @@ class Attention {
       }
     }
 
-    graph_ = ggml_new_graph(context_);
     const float scale = 1.0F / std::sqrt(static_cast<float>(kHeadDim));
     ops_ = std::vector<AttentionOp>(static_cast<size_t>(n_layers));
     for (int64_t i = 0; i < n_layers; ++i) {
-      ggml_tensor* queries = ggml_permute(context_, q, 0, 2, 1, 3);
+      ggml_tensor* queries = ggml_permute(graph_.nodes(), q, 0, 2, 1, 3);
       const auto view = [&](ggml_tensor* x) {
-        return ggml_view_3d(context_, x, x->ne[0], x->ne[1], x->ne[2], x->nb[1], x->nb[2], 0);
+        return ggml_view_3d(graph_.nodes(), x, x->ne[0], x->ne[1], x->ne[2], x->nb[1], x->nb[2], 0);
       };
       ggml_tensor* k = view(rows[static_cast<size_t>(2 * i)]);
       ggml_tensor* v = view(rows[static_cast<size_t>(2 * i + 1)]);
       ggml_tensor* out = nullptr;
       if (by == CpuKernels::kOurs) {
-        out = ops_[static_cast<size_t>(i)].add(context_, queries, k, v, scale, 0, kThreads);
+        out = ops_[static_cast<size_t>(i)].add(graph_.nodes(), queries, k, v, scale, 0, kThreads);
       } else {
-        out = ggml_flash_attn_ext(context_, queries, k, v, n_query == 1 ? nullptr : mask, scale, 0.0F, 0.0F);
+        out = ggml_flash_attn_ext(graph_.nodes(), queries, k, v, n_query == 1 ? nullptr : mask, scale, 0.0F, 0.0F);
         ggml_prec_set_acc(out, GGML_PREC_F32);
       }
-      ggml_build_forward_expand(graph_, out);
+      ggml_build_forward_expand(graph_.graph(), out);
     }
-    allocator_ = ggml_gallocr_new(ggml_backend_cpu_buffer_type());
-    RKV_CHECK(ggml_gallocr_alloc_graph(allocator_, graph_));
+    graph_.plan();
     kv_bytes_ = n_layers * 2 * static_cast<int64_t>(ggml_nbytes(rows[0]));
   }
 
-  ~Attention() {
-    ggml_gallocr_free(allocator_);
-    ggml_free(context_);
-    ggml_backend_buffer_free(buffer_);
-    ggml_free(inputs_);
-    ggml_backend_free(backend_);
-  }
-  Attention(const Attention&) = delete;
-  Attention& operator=(const Attention&) = delete;
-
-  void compute() { RKV_CHECK(ggml_backend_graph_compute(backend_, graph_) == GGML_STATUS_SUCCESS); }
+  void compute() { graph_.compute(); }
   int64_t kv_bytes() const { return kv_bytes_; }
 
  private:
-  static void fill(ggml_tensor* tensor) {
-    Random random(1);
-    std::vector<float> values(static_cast<size_t>(ggml_nelements(tensor)));
-    for (float& value : values) value = static_cast<float>(2.0 * random.uniform() - 1.0);
-    if (tensor->type == GGML_TYPE_F32) {
-      ggml_backend_tensor_set(tensor, values.data(), 0, ggml_nbytes(tensor));
-    } else {
-      ggml_quantize_chunk(tensor->type, values.data(), tensor->data, 0, ggml_nrows(tensor), tensor->ne[0], nullptr);
-    }
-  }
-
-  ggml_backend_t backend_ = nullptr;
-  ggml_context* inputs_ = nullptr;
-  ggml_context* context_ = nullptr;
-  ggml_backend_buffer_t buffer_ = nullptr;
-  ggml_gallocr_t allocator_ = nullptr;
-  ggml_cgraph* graph_ = nullptr;
+  CpuGraph graph_;
   std::vector<AttentionOp> ops_;
   int64_t kv_bytes_ = 0;
 };

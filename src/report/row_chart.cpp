@@ -100,13 +100,7 @@ std::optional<Figure> draw(const RowChart& chart) {
   };
   if (std::none_of(chart.groups.begin(), chart.groups.end(), has_mark)) return std::nullopt;
   RowChart drawn = chart;
-  size_t n = 0;
-  size_t n_drawn = 0;
-  for (RowGroup& group : drawn.groups) {
-    n += group.items.size();
-    group.items.resize(std::min(group.items.size(), kRowItemsMax - n_drawn));
-    n_drawn += group.items.size();
-  }
+  const auto [n_drawn, n] = cut_to(drawn.groups, &RowGroup::items, kRowItemsMax);
   std::erase_if(drawn.groups, [](const RowGroup& group) { return group.items.empty(); });
   return make_figure(chart.title, chart.caption + drawn_note(n_drawn, n, "values"), "",
                      [&](int width) { return draw_rows(drawn, width); });

@@ -6,6 +6,7 @@
 // amounts. A chart is drawn twice, for a wide and for a narrow screen; the style shows one. Coordinates are CSS pixels.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -79,6 +80,23 @@ std::string svg_tip(std::string_view target, double x, double y, double chart_wi
 
 // " The first 3 of 4,000 layers are drawn." for the end of a caption; empty where all are.
 std::string drawn_note(size_t n_drawn, size_t n, std::string_view what);
+
+// Cuts the lists in the groups to `most` values in all, those of the first groups first.
+struct Drawn {
+  size_t n_drawn = 0;
+  size_t n = 0;
+};
+template <class Group, class Value>
+Drawn cut_to(std::vector<Group>& groups, std::vector<Value> Group::*list, size_t most) {
+  Drawn drawn;
+  for (Group& group : groups) {
+    std::vector<Value>& values = group.*list;
+    drawn.n += values.size();
+    values.resize(std::min(values.size(), most - drawn.n_drawn));
+    drawn.n_drawn += values.size();
+  }
+  return drawn;
+}
 
 struct LegendEntry {
   size_t index = 0;

@@ -243,13 +243,7 @@ std::optional<Figure> draw(const XyChart& chart) {
     });
   };
   XyChart drawn = chart;
-  size_t n = 0;
-  size_t n_drawn = 0;
-  for (Series& series : drawn.series) {
-    n += series.points.size();
-    series.points.resize(std::min(series.points.size(), kPointsMax - n_drawn));
-    n_drawn += series.points.size();
-  }
+  const auto [n_drawn, n] = cut_to(drawn.series, &Series::points, kPointsMax);
   while (n_drawn < n && drawn.series.back().points.empty()) drawn.series.pop_back();
   if (std::all_of(drawn.series.begin(), drawn.series.end(), empty)) return std::nullopt;
   std::vector<LegendEntry> entries;
