@@ -9,6 +9,7 @@
 #include "kernels/kernel_set.h"
 #include "kernels/multiply_panel.h"
 #include "kernels/multiply_rows.h"
+#include "kernels/sum_tile.h"
 
 namespace ripplekv {
 namespace {
@@ -22,6 +23,9 @@ constexpr KernelSet compiled_set(const char* name) {
       .tile_bytes = tile_bytes,
       .attend_rows = attend_rows,
       .attend_tile = attend_tile,
+      .sum_bytes = sum_bytes,
+      .score_sums = score_sums,
+      .weight_sums = weight_sums,
       .to_integers = to_integers,
       .fill_panel = fill_panel,
       .fill_group = fill_group,

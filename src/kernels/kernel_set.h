@@ -26,6 +26,12 @@ struct KernelSet {
   int64_t (*tile_bytes)(int64_t n_query, int64_t head_dim);  // memory of a thread for a tile of so many queries
   void (*attend_rows)(const AttentionShape&, const AttentionCall&, const AttentionUnit&, const PartialSums&, uint8_t*);
   void (*attend_tile)(const AttentionShape&, const AttentionCall&, const AttentionUnit&, const PartialSums&, uint8_t*);
+  // Sums of attention (sum_tile.h): memory of a thread; the first pass and the second.
+  int64_t (*sum_bytes)(int64_t n_query, int64_t n_group, int64_t head_dim);
+  void (*score_sums)(const AttentionShape&, const AttentionCall&, const AttentionUnit&, float* largest, float* sum,
+                     uint8_t* work);
+  void (*weight_sums)(const AttentionShape&, const AttentionCall&, const AttentionUnit&, int64_t n_block_query,
+                      const float* largest, const float* inverse, float* out, int64_t n_out, uint8_t* work);
   // Products: n values to integers with a scale per block of n_block; `lanes` rows of them to lanes of a panel;
   // `group_width` tokens to a group; all groups with a panel.
   void (*to_integers)(const float* values, int64_t n, int64_t n_block, int16_t* to, float* scales);

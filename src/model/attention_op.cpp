@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 RippleKV contributors
 // SPDX-License-Identifier: MIT
 //
-// ggml tensors as the plain structs of src/kernels/attention.h.
+// ggml tensors as the plain structs of src/kernels/attention.h and attention_sums.h.
 #include "model/attention_op.h"
 
 #include <ggml.h>
@@ -33,6 +33,23 @@ AttentionRows rows_of(const ggml_tensor* tensor) {
           static_cast<int64_t>(tensor->nb[2])};
 }
 
+// The strides of q, and k.
+AttentionCall call_of(const ggml_tensor* q, const ggml_tensor* k, const AttentionShape& shape, float scale) {
+  AttentionCall call;
+  call.q = static_cast<const float*>(q->data);
+  call.q_query_stride = static_cast<int64_t>(q->nb[1] / sizeof(float));
+  call.q_head_stride = static_cast<int64_t>(q->nb[2] / sizeof(float));
+  call.k = rows_of(k);
+  call.n_rows = {&shape.n_rows, 1};
+  call.scale = scale;
+  return call;
+}
+
+// A tensor that is scratch memory.
+std::span<uint8_t> memory_of(const ggml_tensor* scratch) {
+  return {static_cast<uint8_t*>(scratch->data), static_cast<size_t>(scratch->ne[0])};
+}
+
 }  // namespace
 
 bool AttentionOp::supports(const ggml_tensor* k, const ggml_tensor* v) {
@@ -57,27 +74,56 @@ ggml_tensor* AttentionOp::add(ggml_context* context, ggml_tensor* q, ggml_tensor
 
 void AttentionOp::run_units(ggml_tensor* scratch, int thread, int /*n_threads*/, void* op) {
   auto* self = static_cast<AttentionOp*>(op);
-  const ggml_tensor* q = scratch->src[0];
-  AttentionCall call;
-  call.q = static_cast<const float*>(q->data);
-  call.q_query_stride = static_cast<int64_t>(q->nb[1] / sizeof(float));
-  call.q_head_stride = static_cast<int64_t>(q->nb[2] / sizeof(float));
-  call.k = rows_of(scratch->src[1]);
+  AttentionCall call = call_of(scratch->src[0], scratch->src[1], self->plan_.shape, self->scale_);
   call.v = rows_of(scratch->src[2]);
-  call.n_rows = {&self->plan_.shape.n_rows, 1};
-  call.scale = self->scale_;
   call.window = self->window_;
-  attend(self->plan_, call, {static_cast<uint8_t*>(scratch->data), static_cast<size_t>(self->plan_.scratch_bytes)},
-         self->next_unit_, thread);
+  attend(self->plan_, call, memory_of(scratch), self->next_unit_, thread);
 }
 
 void AttentionOp::run_merge(ggml_tensor* out, int thread, int n_threads, void* op) {
   auto* self = static_cast<AttentionOp*>(op);
   if (thread == 0) self->next_unit_.store(0);  // all have passed the units, and a graph may be computed again
+  merge_attention(self->plan_, memory_of(out->src[0]), static_cast<float*>(out->data), thread, n_threads);
+}
+
+bool AttentionSumsOp::supports(const ggml_tensor* k) {
+  const auto type = row_type(k->type);
+  return type && attention_sums_support(k->ne[0], *type) && on_cpu(k);
+}
+
+ggml_tensor* AttentionSumsOp::add(ggml_context* context, ggml_tensor* q, ggml_tensor* k, float scale, int n_threads) {
+  const RowType type = *row_type(k->type);
+  plan_ = plan_attention_sums({q->ne[0], q->ne[1], q->ne[2], k->ne[2], k->ne[1], type, type}, n_threads);
+  scale_ = scale;
+  ggml_tensor* inputs[] = {q, k};
+  ggml_tensor* scratch = ggml_custom_4d(context, GGML_TYPE_I8, plan_.scratch_bytes, 1, 1, 1, inputs, 2, run_scores,
+                                        GGML_N_TASKS_MAX, this);
+  // Works on the scratch memory itself: a node for its barriers only.
+  ggml_tensor* merged =
+      ggml_custom_4d(context, GGML_TYPE_I8, 1, 1, 1, 1, &scratch, 1, run_merge, GGML_N_TASKS_MAX, this);
+  ggml_tensor* sources[] = {scratch, merged};
+  return ggml_custom_4d(context, GGML_TYPE_F32, k->ne[1], q->ne[2], 1, 1, sources, 2, run_weights, GGML_N_TASKS_MAX,
+                        this);
+}
+
+void AttentionSumsOp::run_scores(ggml_tensor* scratch, int thread, int /*n_threads*/, void* op) {
+  auto* self = static_cast<AttentionSumsOp*>(op);
+  sum_scores(self->plan_, call_of(scratch->src[0], scratch->src[1], self->plan_.shape, self->scale_),
+             memory_of(scratch), self->next_unit_[0], thread);
+}
+
+void AttentionSumsOp::run_merge(ggml_tensor* merged, int thread, int n_threads, void* op) {
+  auto* self = static_cast<AttentionSumsOp*>(op);
+  if (thread == 0) self->next_unit_[1].store(0);  // a graph may be computed again, and none is at the third op yet
+  merge_scores(self->plan_, memory_of(merged->src[0]), thread, n_threads);
+}
+
+void AttentionSumsOp::run_weights(ggml_tensor* out, int thread, int /*n_threads*/, void* op) {
+  auto* self = static_cast<AttentionSumsOp*>(op);
+  if (thread == 0) self->next_unit_[0].store(0);
   const ggml_tensor* scratch = out->src[0];
-  merge_attention(self->plan_,
-                  {static_cast<const uint8_t*>(scratch->data), static_cast<size_t>(self->plan_.scratch_bytes)},
-                  static_cast<float*>(out->data), thread, n_threads);
+  sum_weights(self->plan_, call_of(scratch->src[0], scratch->src[1], self->plan_.shape, self->scale_),
+              memory_of(scratch), self->next_unit_[1], thread, static_cast<float*>(out->data));
 }
 
 }  // namespace ripplekv

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "kernels/attention.h"
+#include "kernels/attention_sums.h"
 
 struct ggml_context;
 struct ggml_tensor;
@@ -35,6 +36,25 @@ class AttentionOp {
   float scale_ = 1.0F;
   int64_t window_ = 0;
   std::atomic<int64_t> next_unit_ = 0;
+};
+
+// What rows are attended to by many queries together (src/kernels/attention_sums.h), as three ops. Must stay likewise.
+class AttentionSumsOp {
+ public:
+  static bool supports(const ggml_tensor* k);
+
+  // q: as above, the queries of the last n_query rows; k: [head_dim, n_rows, n_head_kv] -> F32 [n_rows, n_head]:
+  // weights summed over the queries.
+  ggml_tensor* add(ggml_context* context, ggml_tensor* q, ggml_tensor* k, float scale, int n_threads);
+
+ private:
+  static void run_scores(ggml_tensor* scratch, int thread, int n_threads, void* op);
+  static void run_merge(ggml_tensor* merged, int thread, int n_threads, void* op);
+  static void run_weights(ggml_tensor* out, int thread, int n_threads, void* op);
+
+  AttentionSumsPlan plan_;
+  float scale_ = 1.0F;
+  std::atomic<int64_t> next_unit_[2] = {0, 0};
 };
 
 }  // namespace ripplekv

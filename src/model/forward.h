@@ -61,7 +61,7 @@ class Forward {
 
   // What selectors may see of a layer (taps.h has the meaning of each); forward_taps.cpp.
   // Softmax attention of the last n_window queries over all rows, causal, mean over the queries: F32 [n_rows, n_head].
-  // In blocks of queries: its memory is linear in n_rows, however many there are.
+  // Its memory is linear in n_rows and n_window.
   // REQUIRES: queries F32 [head_dim, n_head, >= first_slot + n_window]; slot first_slot + i is the rotated query of row
   // n_rows - n_window + i in every head, at the position of that row.
   Result<std::vector<float>> window_attention(const LayerCache& cache, ggml_tensor* queries, int first_slot,
@@ -89,7 +89,10 @@ class Forward {
   using BuildGraph = std::function<std::function<void()>(ggml_context* context, ggml_cgraph* graph)>;
   // n_nodes: upper bound. Tensors marked as outputs can be read until the next compute().
   Status compute(int64_t n_nodes, const BuildGraph& build);
-  // Adds the attention of one block of queries to sums.
+  // The two ways to window_attention(), before division: with our kernels, all queries at once; with ggml's ops on any
+  // backend, one block of queries added to sums.
+  Status sum_window_attention(const LayerCache& cache, ggml_tensor* queries, int64_t first_slot, int64_t n_query,
+                              std::span<float> sums);
   Status add_window_attention(const LayerCache& cache, ggml_tensor* queries, int64_t first_slot, int64_t first_row,
                               int64_t n_query, std::span<float> sums);
 

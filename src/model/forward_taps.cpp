@@ -8,11 +8,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <deque>
 #include <numeric>
 
+#include "model/attention_op.h"
 #include "model/forward.h"
-#include "model/product_op.h"
 
 namespace ripplekv {
 namespace {
@@ -77,13 +76,35 @@ Result<std::vector<float>> Forward::window_attention(const LayerCache& cache, gg
   const int64_t n_rows = cache.n_rows();
   RKV_CHECK(n_window >= 1 && n_window <= n_rows && first_slot >= 0 && first_slot + n_window <= queries->ne[2]);
   std::vector<float> result(static_cast<size_t>(n_rows * model_->config().n_head), 0.0F);
-  for (int64_t first = 0; first < n_window; first += kQueryBlock) {
-    const int64_t n_query = std::min<int64_t>(kQueryBlock, n_window - first);
-    RKV_RETURN_IF_ERROR(
-        add_window_attention(cache, queries, first_slot + first, n_rows - n_window + first, n_query, result));
+  if (kernels_ == CpuKernels::kOurs && AttentionSumsOp::supports(cache.k())) {
+    RKV_RETURN_IF_ERROR(sum_window_attention(cache, queries, first_slot, n_window, result));
+  } else {
+    for (int64_t first = 0; first < n_window; first += kQueryBlock) {
+      const int64_t n_query = std::min<int64_t>(kQueryBlock, n_window - first);
+      RKV_RETURN_IF_ERROR(
+          add_window_attention(cache, queries, first_slot + first, n_rows - n_window + first, n_query, result));
+    }
   }
   for (float& value : result) value /= static_cast<float>(n_window);
   return result;
+}
+
+Status Forward::sum_window_attention(const LayerCache& cache, ggml_tensor* queries, int64_t first_slot, int64_t n_query,
+                                     std::span<float> sums) {
+  const ModelConfig& config = model_->config();
+  AttentionSumsOp op;
+  ggml_tensor* attention = nullptr;
+  const auto build = [&](ggml_context* context, ggml_cgraph* graph) -> std::function<void()> {
+    ggml_tensor* q = ggml_view_3d(context, queries, config.head_dim, n_query, config.n_head, queries->nb[2],
+                                  queries->nb[1], static_cast<size_t>(first_slot) * queries->nb[2]);
+    ggml_tensor* k = ggml_view_3d(context, cache.k(), config.head_dim, cache.n_rows(), cache.shape().n_head_kv,
+                                  cache.k()->nb[1], cache.k()->nb[2], 0);
+    attention = output(graph, op.add(context, q, k, config.attention_scale, n_threads_));
+    return [] {};
+  };
+  RKV_RETURN_IF_ERROR(compute(kNodes, build));
+  ggml_backend_tensor_get(attention, sums.data(), 0, sums.size_bytes());
+  return ok_status();
 }
 
 Status Forward::add_window_attention(const LayerCache& cache, ggml_tensor* queries, int64_t first_slot,
@@ -93,12 +114,8 @@ Status Forward::add_window_attention(const LayerCache& cache, ggml_tensor* queri
   const int64_t n_group = config.n_head / n_head_kv;  // query heads of one KV head
   const int64_t n_seen = first_row + n_query;         // rows the last of these queries sees
   std::vector<ggml_tensor*> attention;
-  std::deque<PackedInputsOp> packed;
-  std::deque<ProductOp> products;
   const auto build = [&](ggml_context* context, ggml_cgraph* graph) -> std::function<void()> {
     attention.clear();
-    products.clear();
-    packed.clear();
     ggml_tensor* mask = ggml_new_tensor_2d(context, GGML_TYPE_F32, n_seen, n_query);
     ggml_set_input(mask);
     for (int64_t head = 0; head < n_head_kv; ++head) {
@@ -107,15 +124,8 @@ Status Forward::add_window_attention(const LayerCache& cache, ggml_tensor* queri
           context, queries, config.head_dim, n_group, n_query, queries->nb[1], queries->nb[2],
           static_cast<size_t>(head * n_group) * queries->nb[1] + static_cast<size_t>(first_slot) * queries->nb[2]);
       q = ggml_permute(context, q, 0, 2, 1, 3);  // [head_dim, n_query, n_group] !! permuted !!
-      // All queries as tokens, and the rows as their weights.
       q = ggml_cont_2d(context, q, config.head_dim, n_query * n_group);
-      ggml_tensor* weights = nullptr;
-      if (kernels_ == CpuKernels::kOurs && ProductOp::supports(k, q)) {
-        weights = products.emplace_back(packed.emplace_back(context, q, n_threads_)).add(context, k);
-      } else {
-        weights = ggml_mul_mat(context, k, q);
-      }
-      weights = ggml_reshape_3d(context, weights, n_seen, n_query, n_group);
+      ggml_tensor* weights = ggml_reshape_3d(context, ggml_mul_mat(context, k, q), n_seen, n_query, n_group);
       weights = ggml_soft_max_ext(context, weights, mask, config.attention_scale, 0.0F);
       attention.push_back(output(graph, sum_of_columns(context, weights)));  // [n_seen, 1, n_group]
     }
