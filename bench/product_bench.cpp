@@ -41,7 +41,7 @@ class Products {
 
     const auto product = [&](ggml_tensor* weight, ggml_tensor* input) {
       if (by == CpuKernels::kOurs && FewProductOp::supports(weight, input)) {
-        return few_ops_.emplace_back().add(graph_.nodes(), weight, input, scratch_, kThreads);
+        return few_ops_.emplace_back().add(graph_.nodes(), {&weight, 1}, input, scratch_, kThreads);
       }
       if (by == CpuKernels::kGgml || !ProductOp::supports(weight, input))
         return ggml_mul_mat(graph_.nodes(), weight, input);

@@ -151,21 +151,26 @@ int64_t FewTokens::scratch_bytes(int n_threads) const {
   return kCacheLine + n_threads * kernels->token_bytes(n_in, n_tokens);
 }
 
-void multiply_few(const FewTokens& tokens, const float* x, int64_t stride, const WeightRows& weights, float* out,
-                  std::span<uint8_t> scratch, int thread, int n_threads) {
+void multiply_few(const FewTokens& tokens, const float* x, int64_t stride, std::span<const WeightRows> weights,
+                  float* out, std::span<uint8_t> scratch, int thread, int n_threads) {
   const KernelSet& kernels = *tokens.kernels;
   RKV_CHECK(tokens.scratch_bytes(thread + 1) <= static_cast<int64_t>(scratch.size()));
   uint8_t* work = first_line(scratch) + thread * kernels.token_bytes(tokens.n_in, tokens.n_tokens);
-  const auto multiply_rows = kernels.multiply_rows[static_cast<size_t>(weights.type)];
-  const int64_t n_units = (weights.n_rows + kernels.lanes - 1) / kernels.lanes;
-  const int64_t end = n_units * (thread + 1) / n_threads;
-  int64_t unit = n_units * thread / n_threads;
-  if (unit == end) return;
-  kernels.pack_tokens(tokens.n_in, tokens.n_tokens, x, stride, work);
-  for (; unit < end; ++unit) {
-    const int64_t row = unit * kernels.lanes;
-    multiply_rows(tokens.n_in, tokens.n_tokens, weights.data + row * weights.row_bytes,
-                  std::min(kernels.lanes, weights.n_rows - row), out + row, weights.n_rows, work);
+  int64_t n_out = 0;
+  for (const WeightRows& matrix : weights) n_out += matrix.n_rows;
+  bool packed = false;
+  for (const WeightRows& matrix : weights) {
+    const auto multiply_rows = kernels.multiply_rows[static_cast<size_t>(matrix.type)];
+    const int64_t n_units = (matrix.n_rows + kernels.lanes - 1) / kernels.lanes;
+    const int64_t end = n_units * (thread + 1) / n_threads;
+    for (int64_t unit = n_units * thread / n_threads; unit < end; ++unit) {
+      if (!packed) kernels.pack_tokens(tokens.n_in, tokens.n_tokens, x, stride, work);
+      packed = true;
+      const int64_t row = unit * kernels.lanes;
+      multiply_rows(tokens.n_in, tokens.n_tokens, matrix.data + row * matrix.row_bytes,
+                    std::min(kernels.lanes, matrix.n_rows - row), out + row, n_out, work);
+    }
+    out += matrix.n_rows;
   }
 }
 

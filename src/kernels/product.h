@@ -69,9 +69,9 @@ struct FewTokens {
 
   int64_t scratch_bytes(int n_threads) const;
 };
-// This thread's share of the rows, which lie one behind the other: memory is read in one stream. x, stride, out as
-// above.
-void multiply_few(const FewTokens& tokens, const float* x, int64_t stride, const WeightRows& weights, float* out,
-                  std::span<uint8_t> scratch, int thread, int n_threads);
+// This thread's share of the rows of each matrix, which lie one behind the other: memory is read in one stream. x,
+// stride as above; out: F32 [rows of all matrices, n_tokens], those of the first before those of the second.
+void multiply_few(const FewTokens& tokens, const float* x, int64_t stride, std::span<const WeightRows> weights,
+                  float* out, std::span<uint8_t> scratch, int thread, int n_threads);
 
 }  // namespace ripplekv

@@ -71,11 +71,20 @@ ggml_tensor* LayerGraph::linear(ggml_tensor* x, ggml_tensor* weight, ggml_tensor
     const PackedInputsOp& packed = packed_.try_emplace(x, context_, x, compute_.n_threads).first->second;
     y = product_ops_.emplace_back(packed).add(context_, weight);
   } else if (compute_.kernels == CpuKernels::kOurs && FewProductOp::supports(weight, x)) {
-    y = few_product_ops_.emplace_back().add(context_, weight, x, scratch_, compute_.n_threads);
+    y = few_product_ops_.emplace_back().add(context_, {&weight, 1}, x, scratch_, compute_.n_threads);
   } else {
     y = ggml_mul_mat(context_, weight, x);
   }
   return bias == nullptr ? y : ggml_add(context_, y, bias);
+}
+
+ggml_tensor* LayerGraph::linear_joint(ggml_tensor* x, std::initializer_list<ggml_tensor*> weights) {
+  if (compute_.kernels != CpuKernels::kOurs) return nullptr;
+  for (const ggml_tensor* weight : weights) {
+    if (!FewProductOp::supports(weight, x)) return nullptr;
+  }
+  return few_product_ops_.emplace_back().add(context_, {weights.begin(), weights.size()}, x, scratch_,
+                                             compute_.n_threads);
 }
 
 ggml_tensor* LayerGraph::add(ggml_tensor* a, ggml_tensor* b) { return ggml_add(context_, a, b); }
@@ -91,12 +100,17 @@ Qkv LayerGraph::qkv(ggml_tensor* x, const LayerWeights& w) {
   };
   const int64_t n_head = config_.n_head;
   const int64_t n_head_kv = config_.n_head_kv;
-  if (w.attn_qkv == nullptr) {
+  ggml_tensor* all = nullptr;
+  if (w.attn_qkv != nullptr) {
+    all = linear(x, w.attn_qkv, w.attn_qkv_bias);
+  } else if (w.attn_q_bias == nullptr && w.attn_k_bias == nullptr && w.attn_v_bias == nullptr) {
+    all = linear_joint(x, {w.attn_q, w.attn_k, w.attn_v});
+  }
+  if (all == nullptr) {
     return {heads(linear(x, w.attn_q, w.attn_q_bias), n_head, 0),
             heads(linear(x, w.attn_k, w.attn_k_bias), n_head_kv, 0),
             heads(linear(x, w.attn_v, w.attn_v_bias), n_head_kv, 0)};
   }
-  ggml_tensor* all = linear(x, w.attn_qkv, w.attn_qkv_bias);
   return {heads(all, n_head, 0), heads(all, n_head_kv, n_head), heads(all, n_head_kv, n_head + n_head_kv)};
 }
 
@@ -104,17 +118,20 @@ ggml_tensor* LayerGraph::rope(ggml_tensor* x, const RopeConfig& rope, ggml_tenso
   return rotate(context_, x, positions_, rope, factors);
 }
 
-// Shazeer 2020, arXiv:2002.05202.
+// Shazeer 2020, arXiv:2002.05202. ggml's GLU ops gate the second half of the rows by the first.
 ggml_tensor* LayerGraph::swiglu(ggml_tensor* x, const LayerWeights& w) {
-  ggml_tensor* up = linear(x, w.ffn_up);
-  ggml_tensor* gated =
-      w.ffn_gate == nullptr ? ggml_swiglu(context_, up) : ggml_swiglu_split(context_, linear(x, w.ffn_gate), up);
+  ggml_tensor* both = w.ffn_gate == nullptr ? linear(x, w.ffn_up) : linear_joint(x, {w.ffn_gate, w.ffn_up});
+  ggml_tensor* gated = both != nullptr ? ggml_swiglu(context_, both)
+                                       : ggml_swiglu_split(context_, linear(x, w.ffn_gate), linear(x, w.ffn_up));
   return linear(gated, w.ffn_down);
 }
 
 // Shazeer 2020 as well, with the tanh approximation of GELU.
 ggml_tensor* LayerGraph::geglu(ggml_tensor* x, const LayerWeights& w) {
-  return linear(ggml_geglu_split(context_, linear(x, w.ffn_gate), linear(x, w.ffn_up)), w.ffn_down);
+  ggml_tensor* both = linear_joint(x, {w.ffn_gate, w.ffn_up});
+  ggml_tensor* gated = both != nullptr ? ggml_geglu(context_, both)
+                                       : ggml_geglu_split(context_, linear(x, w.ffn_gate), linear(x, w.ffn_up));
+  return linear(gated, w.ffn_down);
 }
 
 ggml_tensor* LayerGraph::mask(size_t segment, int64_t n_past, int64_t window) {

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <initializer_list>
 #include <map>
 #include <span>
 #include <tuple>
@@ -89,6 +90,9 @@ class LayerGraph {
   int64_t n_tokens() const { return n_tokens_; }
 
  private:
+  // One product with the rows of several weights, in this order; null where there is none (many tokens, ggml's
+  // kernels).
+  ggml_tensor* linear_joint(ggml_tensor* x, std::initializer_list<ggml_tensor*> weights);
   ggml_tensor* mask(size_t segment, int64_t n_past, int64_t window);
 
   ggml_context* context_;

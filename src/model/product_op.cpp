@@ -6,6 +6,8 @@
 
 #include <ggml.h>
 
+#include <array>
+
 #include "model/cpu_compute.h"
 #include "ripplekv/status.h"
 
@@ -80,21 +82,33 @@ bool FewProductOp::supports(const ggml_tensor* weight, const ggml_tensor* x) {
   return is_product(weight, x) && x->ne[1] < kTokensMin && weight_type(weight->type) != WeightType::kOther;
 }
 
-ggml_tensor* FewProductOp::add(ggml_context* context, ggml_tensor* weight, ggml_tensor* x,
+ggml_tensor* FewProductOp::add(ggml_context* context, std::span<ggml_tensor* const> weights, ggml_tensor* x,
                                std::vector<uint8_t>& scratch, int n_threads) {
-  RKV_CHECK(weight->ne[0] == x->ne[0]);
+  RKV_CHECK(!weights.empty() && weights.size() <= kWeightsMax);
   tokens_ = {.n_in = x->ne[0], .n_tokens = x->ne[1]};
   scratch_ = &scratch;
   const auto bytes = static_cast<size_t>(tokens_.scratch_bytes(n_threads));
   if (scratch.size() < bytes) scratch.resize(bytes);
-  ggml_tensor* sources[] = {x, weight};
-  return ggml_custom_4d(context, GGML_TYPE_F32, weight->ne[1], x->ne[1], 1, 1, sources, 2, run, GGML_N_TASKS_MAX, this);
+  ggml_tensor* sources[1 + kWeightsMax] = {x};
+  int64_t n_out = 0;
+  for (size_t i = 0; i < weights.size(); ++i) {
+    RKV_CHECK(weights[i]->ne[0] == x->ne[0]);
+    sources[1 + i] = weights[i];
+    n_out += weights[i]->ne[1];
+  }
+  return ggml_custom_4d(context, GGML_TYPE_F32, n_out, x->ne[1], 1, 1, sources, static_cast<int>(1 + weights.size()),
+                        run, GGML_N_TASKS_MAX, this);
 }
 
 void FewProductOp::run(ggml_tensor* out, int thread, int n_threads, void* op) {
   auto* self = static_cast<FewProductOp*>(op);
   const ggml_tensor* x = out->src[0];
-  multiply_few(self->tokens_, static_cast<const float*>(x->data), stride_of(x), rows_of(out->src[1]),
+  std::array<WeightRows, kWeightsMax> weights;
+  size_t n_weights = 0;
+  for (; n_weights < kWeightsMax && out->src[1 + n_weights] != nullptr; ++n_weights) {
+    weights[n_weights] = rows_of(out->src[1 + n_weights]);
+  }
+  multiply_few(self->tokens_, static_cast<const float*>(x->data), stride_of(x), {weights.data(), n_weights},
                static_cast<float*>(out->data), *self->scratch_, thread, n_threads);
 }
 

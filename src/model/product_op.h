@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "kernels/product.h"
@@ -57,14 +58,17 @@ class ProductOp {
   PanelCounter counter_;
 };
 
-// A few tokens; weights of a WeightType.
+// A few tokens; weights of a WeightType. Several matrices may share a node, and with it a barrier of all threads and
+// the packing of the tokens: their results lie one behind the other.
 class FewProductOp {
  public:
   static bool supports(const ggml_tensor* weight, const ggml_tensor* x);
 
+  // weights: [n_in, n_out_i], at most kWeightsMax -> F32 [sum of n_out_i, n_tokens].
   // scratch: shared by all ops of a graph, whose nodes run one after another; grows here.
-  ggml_tensor* add(ggml_context* context, ggml_tensor* weight, ggml_tensor* x, std::vector<uint8_t>& scratch,
-                   int n_threads);
+  static constexpr size_t kWeightsMax = 3;
+  ggml_tensor* add(ggml_context* context, std::span<ggml_tensor* const> weights, ggml_tensor* x,
+                   std::vector<uint8_t>& scratch, int n_threads);
 
  private:
   static void run(ggml_tensor* out, int thread, int n_threads, void* op);

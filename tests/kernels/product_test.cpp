@@ -116,8 +116,9 @@ std::vector<float> multiply_some(const Weights& weights, const Tokens& tokens, c
   const FewTokens few = {tokens.n_in, tokens.n_tokens, &kernels};
   std::vector<float> out(static_cast<size_t>(weights.n_out * tokens.n_tokens), NAN);
   std::vector<uint8_t> scratch(static_cast<size_t>(few.scratch_bytes(n_threads)), 0xa5);
+  const WeightRows rows = weights.rows();
   on_threads(n_threads, [&](int thread) {
-    multiply_few(few, tokens.values.data(), tokens.stride, weights.rows(), out.data(), scratch, thread, n_threads);
+    multiply_few(few, tokens.values.data(), tokens.stride, {&rows, 1}, out.data(), scratch, thread, n_threads);
   });
   return out;
 }
@@ -183,6 +184,35 @@ TEST(Product, FewTokensMatchPlainLoops) {
                                                    text(*kernels, type, n_in, n_out, n_tokens)));
           }
         }
+      }
+    }
+  }
+}
+
+TEST(Product, MatricesTogetherAreThoseApart) {
+  for (const KernelSet* kernels : kernel_sets()) {
+    const Tokens tokens = make_tokens(96, 5, 4);
+    const Weights matrices[] = {make_weights(WeightType::kQ4_1, 96, 33, 1), make_weights(WeightType::kQ8_0, 96, 3, 2),
+                                make_weights(WeightType::kQ4_0, 96, 64, 3)};
+    std::vector<WeightRows> rows;
+    for (const Weights& weights : matrices) rows.push_back(weights.rows());
+    const FewTokens few = {96, 5, kernels};
+    for (const int n_threads : {1, 2, 5}) {
+      std::vector<float> out(100 * 5, NAN);
+      std::vector<uint8_t> scratch(static_cast<size_t>(few.scratch_bytes(n_threads)), 0xa5);
+      on_threads(n_threads, [&](int thread) {
+        multiply_few(few, tokens.values.data(), tokens.stride, rows, out.data(), scratch, thread, n_threads);
+      });
+      size_t first = 0;
+      for (const Weights& weights : matrices) {
+        const std::vector<float> apart = multiply_some(weights, tokens, *kernels, 1);
+        const auto n_out = static_cast<size_t>(weights.n_out);
+        for (size_t token = 0; token < 5; ++token) {
+          for (size_t row = 0; row < n_out; ++row) {
+            ASSERT_EQ(out[token * 100 + first + row], apart[token * n_out + row]) << kernels->name << " " << n_threads;
+          }
+        }
+        first += n_out;
       }
     }
   }
