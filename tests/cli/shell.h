@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <string>
 
+#include "test_util/paths.h"
+
 namespace ripplekv::test {
 
 struct Outcome {
@@ -18,7 +20,7 @@ struct Outcome {
 
 // Runs a shell line with $P for the program.
 inline Outcome shell(const std::string& line) {
-  const std::string command = "P='" RIPPLEKV_PROGRAM "'; " + line;
+  const std::string command = "P='" + program_path() + "'; " + line;
   FILE* pipe = popen(command.c_str(), "r");
   Outcome outcome;
   if (pipe == nullptr) return outcome;

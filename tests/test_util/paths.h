@@ -1,14 +1,15 @@
 // SPDX-FileCopyrightText: 2026 RippleKV contributors
 // SPDX-License-Identifier: MIT
 //
-// Files that only some machines have: the default model and the reference values. Empty where absent: tests that need
-// them skip and print why.
+// Where things lie: the built program, and files that only some machines have, the default model and the reference
+// values. Those are empty where absent: tests that need them skip and print why.
 #pragma once
 
 #include <string>
 
 namespace ripplekv::test {
 
+std::string program_path();                           // the program built beside the tests
 std::string model_path();                             // the default model, or ""
 std::string gemma_path();                             // Gemma 3 270M, or ""
 std::string reference_path(const std::string& name);  // a file of the shared reference folder, or ""
