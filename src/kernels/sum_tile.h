@@ -34,16 +34,15 @@ struct SumLanes {
   int64_t n_group = 0;
   int64_t width = 0;
   int64_t n_lanes = 0;
-
-  SumLanes(int64_t n_query, int64_t n_group)
-      : n_query(n_query),
-        n_group(n_group),
-        width(whole_panels(n_query, kLanes)),
-        n_lanes(whole_panels(n_group * width, kPanel)) {}
 };
 
+SumLanes lanes_for(int64_t n_query, int64_t n_group) {
+  const int64_t width = whole_panels(n_query, kLanes);
+  return {n_query, n_group, width, whole_panels(n_group * width, kPanel)};
+}
+
 int64_t sum_bytes(int64_t n_query, int64_t n_group, int64_t head_dim) {
-  return SumMemory{}.place(nullptr, SumLanes(n_query, n_group).n_lanes, head_dim, n_group);
+  return SumMemory{}.place(nullptr, lanes_for(n_query, n_group).n_lanes, head_dim, n_group);
 }
 
 void pack_lanes(const AttentionShape& shape, const AttentionCall& call, const AttentionUnit& unit,
@@ -82,7 +81,7 @@ void visit_scores(const AttentionShape& shape, const AttentionCall& call, const 
 // First pass: of each query of the unit the largest score and the sum of weights relative to it.
 void score_sums(const AttentionShape& shape, const AttentionCall& call, const AttentionUnit& unit, float* largest,
                 float* sum, uint8_t* work) {
-  const SumLanes lanes(unit.query_end - unit.query_begin, shape.n_head / shape.n_head_kv);
+  const SumLanes lanes = lanes_for(unit.query_end - unit.query_begin, shape.n_head / shape.n_head_kv);
   SumMemory memory;
   memory.place(work, lanes.n_lanes, shape.head_dim, lanes.n_group);
   pack_lanes(shape, call, unit, lanes, memory);
@@ -122,7 +121,7 @@ void weight_sums(const AttentionShape& shape, const AttentionCall& call, const A
                  uint8_t* work) {
   const int64_t n_group = shape.n_head / shape.n_head_kv;
   SumMemory memory;
-  memory.place(work, SumLanes(n_block_query, n_group).n_lanes, shape.head_dim, n_group);
+  memory.place(work, lanes_for(n_block_query, n_group).n_lanes, shape.head_dim, n_group);
   for (size_t r = 0; r < static_cast<size_t>(kBlockRows); ++r) memory.shift[r] = 0.0F;
   const auto head_sums = static_cast<size_t>(kSumRows) * kLanes;
   for (size_t i = 0; i < static_cast<size_t>(n_group) * head_sums; ++i) memory.sums[i] = 0.0F;
@@ -132,7 +131,7 @@ void weight_sums(const AttentionShape& shape, const AttentionCall& call, const A
     unit.query_begin = begin;
     unit.query_end = begin + n_block_query < shape.n_query ? begin + n_block_query : shape.n_query;
     if (visible_end(shape, call, unit, unit.query_end - 1) <= rows.row_begin) continue;
-    const SumLanes lanes(unit.query_end - begin, n_group);
+    const SumLanes lanes = lanes_for(unit.query_end - begin, n_group);
     pack_lanes(shape, call, unit, lanes, memory);
     for (int64_t lane = 0; lane < lanes.n_lanes; ++lane) {
       const int64_t i = lane % lanes.width;
