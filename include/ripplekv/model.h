@@ -33,6 +33,7 @@ struct RopeConfig {
   float freq_scale = 1;    // 1 / scaling factor
   int64_t n_ctx_orig = 0;  // positions trained for before scaling
   float attn_factor = 1;   // of rotated Q and K, beside what YaRN itself multiplies them with
+  bool operator==(const RopeConfig&) const = default;
 };
 
 struct ModelConfig {

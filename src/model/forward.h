@@ -96,6 +96,16 @@ class Forward {
   Status add_window_attention(const LayerCache& cache, ggml_tensor* queries, int64_t first_slot, int64_t first_row,
                               int64_t n_query, std::span<float> sums);
 
+  // Brings mean_rotation_ up to date: the mean rotation of the positions that follow, which most layers share.
+  Status update_mean_rotation(const RopeConfig& rope, ggml_tensor* factors, int64_t next_pos);
+
+  struct MeanRotation {
+    int64_t next_pos = -1;
+    RopeConfig rope;
+    ggml_tensor* factors = nullptr;
+    std::vector<float> values;  // F32 [in, out]: head_dim each
+  };
+
   std::shared_ptr<const Model> model_;
   int n_threads_ = 1;
   CpuKernels kernels_ = CpuKernels::kOurs;
@@ -104,6 +114,7 @@ class Forward {
   int64_t sched_nodes_ = 0;
   std::vector<uint8_t> graph_memory_;
   std::vector<const void*> planned_;  // structure_of() the graph that the scheduler's plan is for; forward.cpp
+  MeanRotation mean_rotation_;
   const std::atomic<bool>* cancel_ = nullptr;
 };
 

@@ -148,6 +148,36 @@ Status Forward::add_window_attention(const LayerCache& cache, ggml_tensor* queri
   return ok_status();
 }
 
+Status Forward::update_mean_rotation(const RopeConfig& rope, ggml_tensor* factors, int64_t next_pos) {
+  if (mean_rotation_.next_pos == next_pos && mean_rotation_.rope == rope && mean_rotation_.factors == factors) {
+    return ok_status();
+  }
+  const int64_t head_dim = model_->config().head_dim;
+  ggml_tensor* mean = nullptr;
+  const auto build = [&](ggml_context* context, ggml_cgraph* graph) -> std::function<void()> {
+    // What it does to the unit vectors.
+    ggml_tensor* coming = ggml_new_tensor_1d(context, GGML_TYPE_I32, kFuturePositions);
+    ggml_tensor* units = ggml_new_tensor_3d(context, GGML_TYPE_F32, head_dim, head_dim, kFuturePositions);
+    ggml_set_input(coming);
+    ggml_set_input(units);
+    ggml_tensor* rotated = rotate(context, units, coming, rope, factors);      // [out, in, position]
+    rotated = ggml_cont(context, ggml_permute(context, rotated, 2, 1, 0, 3));  // [position, in, out]
+    mean = output(graph, ggml_mean(context, rotated));
+    return [=] {
+      set_ascending(coming, next_pos);
+      std::vector<float> identity(static_cast<size_t>(ggml_nelements(units)), 0.0F);
+      for (int64_t i = 0; i < kFuturePositions * head_dim; ++i) {
+        identity[static_cast<size_t>(i * head_dim + i % head_dim)] = 1.0F;
+      }
+      ggml_backend_tensor_set(units, identity.data(), 0, ggml_nbytes(units));
+    };
+  };
+  RKV_RETURN_IF_ERROR(compute(kNodes, build));
+  mean_rotation_ = {next_pos, rope, factors, std::vector<float>(static_cast<size_t>(head_dim * head_dim))};
+  ggml_backend_tensor_get(mean, mean_rotation_.values.data(), 0, ggml_nbytes(mean));
+  return ok_status();
+}
+
 // With k the rotated key of a row, mu and S mean and covariance of the queries before rotation, R the mean rotation of
 // the coming positions and s the attention scale, the log of the expected weight of a normally distributed query is
 // s k.(R mu) + s^2/2 k.(R S R^T) k.
@@ -161,20 +191,15 @@ Result<std::vector<float>> Forward::future_attention(int il, const LayerCache& c
   RKV_CHECK(n_window >= 1 && n_window <= n_rows && first_slot >= 0 && first_slot + n_window <= queries->ne[2]);
   const int64_t next_pos = cache.positions(0).back() + 1;
   ggml_tensor* factors = model_->weights().layers[static_cast<size_t>(il)].rope_factors;
+  RKV_RETURN_IF_ERROR(update_mean_rotation(config.rope_of(il), factors, next_pos));
   std::vector<float> result(static_cast<size_t>(n_rows * config.n_head));
   std::vector<ggml_tensor*> logits;
   const auto build = [&](ggml_context* context, ggml_cgraph* graph) -> std::function<void()> {
     logits.clear();
     ggml_tensor* past = ggml_new_tensor_1d(context, GGML_TYPE_I32, n_window);
-    ggml_tensor* coming = ggml_new_tensor_1d(context, GGML_TYPE_I32, kFuturePositions);
-    ggml_tensor* units = ggml_new_tensor_3d(context, GGML_TYPE_F32, head_dim, head_dim, kFuturePositions);
+    ggml_tensor* rotation = ggml_new_tensor_2d(context, GGML_TYPE_F32, head_dim, head_dim);  // [in, out]
     ggml_tensor* all = ggml_new_tensor_1d(context, GGML_TYPE_I32, n_rows);
-    for (ggml_tensor* input : {past, coming, units, all}) ggml_set_input(input);
-
-    // The mean rotation, from what it does to the unit vectors.
-    ggml_tensor* rotated = rotate(context, units, coming, config.rope_of(il), factors);  // [out, in, position]
-    rotated = ggml_cont(context, ggml_permute(context, rotated, 2, 1, 0, 3));            // [position, in, out]
-    ggml_tensor* rotation = ggml_reshape_2d(context, ggml_mean(context, rotated), head_dim, head_dim);  // [in, out]
+    for (ggml_tensor* input : {past, rotation, all}) ggml_set_input(input);
 
     ggml_tensor* q = ggml_view_3d(context, queries, head_dim, config.n_head, n_window, queries->nb[1], queries->nb[2],
                                   static_cast<size_t>(first_slot) * queries->nb[2]);
@@ -205,15 +230,10 @@ Result<std::vector<float>> Forward::future_attention(int il, const LayerCache& c
       logits.push_back(output(graph, ggml_add(context, ggml_scale(context, linear, scale),
                                               ggml_scale(context, quadratic, scale * scale / 2))));
     }
-    return [=] {
+    return [=, this] {
       set_ascending(past, next_pos - n_window);
-      set_ascending(coming, next_pos);
       set_ascending(all, 0);
-      std::vector<float> identity(static_cast<size_t>(ggml_nelements(units)), 0.0F);
-      for (int64_t i = 0; i < kFuturePositions * head_dim; ++i) {
-        identity[static_cast<size_t>(i * head_dim + i % head_dim)] = 1.0F;
-      }
-      ggml_backend_tensor_set(units, identity.data(), 0, ggml_nbytes(units));
+      ggml_backend_tensor_set(rotation, mean_rotation_.values.data(), 0, ggml_nbytes(rotation));
     };
   };
   RKV_RETURN_IF_ERROR(compute(kNodes + kNodesPerHead * n_head_kv, build));
