@@ -87,21 +87,24 @@ class OpenVino:
         config = openvino_peer.greedy(self.genai, prompt["answer_tokens"])
         config.stop_token_ids = set(self.end_ids)
         handle = self.pipeline.add_request(0, openvino_peer.tensor_of(self.openvino, prompt["ids"]), config)
-        # A prompt is read in steps of N_BATCH tokens; eviction follows the step that reads the last of them, so that
-        # what is held when the answer begins shows after the first step of decoding.
-        n_prefill, n_step, blocks = -(-len(prompt["ids"]) // N_BATCH), 0, 0
+        # A prompt is read in steps of N_BATCH tokens, then a token is decoded in each. The usage is that with which a
+        # step begins, its own tokens included: what eviction leaves behind the first decoded token shows in the next
+        # step. An answer that has ended before was made from the whole prompt.
+        n_prompt = len(prompt["ids"])
+        n_decoded = -n_prompt // N_BATCH  # 0 at the step that reads the last of the prompt
         while self.pipeline.has_non_finished_requests():
             self.pipeline.step()
-            n_step += 1
-            metrics = self.pipeline.get_metrics()
-            if n_step == n_prefill or (n_step == n_prefill + 1 and metrics.cache_usage > 0):
-                blocks = round(metrics.cache_usage / 100 * self.n_block)
+            n_decoded += 1
+            if n_decoded <= 2:
+                metrics = self.pipeline.get_metrics()
+                n_block = round(metrics.cache_usage / 100 * self.n_block)
+                rows = (n_block - 1) * BLOCK + (n_prompt + n_decoded - 1) % BLOCK + 1 - n_decoded
         ids = [id_ for id_ in handle.read_all()[0].generated_ids if id_ not in self.end_ids]
         return {
             "answer": self.pipeline.get_tokenizer().decode(ids),
-            "rows": min(blocks * BLOCK, len(prompt["ids"])) * n_layer,
+            "rows": rows * n_layer,
             "rows_set": self.rows and self.rows * n_layer,
-            "bytes": round(blocks * metrics.cache_size_in_bytes / self.n_block),
+            "bytes": round(rows / BLOCK * metrics.cache_size_in_bytes / self.n_block),
         }
 
 

@@ -3,15 +3,17 @@
 #
 # What scripts/bench_peers.py and scripts/eval_peers.py share of OpenVINO GenAI: its name, token ids as it takes them,
 # and its eviction set to a number of rows. It evicts whole blocks, equally many of every layer, between the first block
-# and the last, by the attention of the prompt's last queries and of the tokens decoded since.
+# and the last full one, by the attention of the prompt's last queries and of the tokens decoded since; it begins when
+# the first token has been decoded.
 BLOCK = 32  # rows of a block on the CPU
 BLOCKS_MIN = 4  # the first, the last, and two to choose from
 OPENVINO = "OpenVINO GenAI"
 
 
 def rows_for(kept, n_prompt):
-    """The rows of each layer that are nearest to this fraction of the prompt."""
-    return max(BLOCKS_MIN, round(kept * n_prompt / BLOCK)) * BLOCK
+    """What eviction is set to so that each layer holds nearest to this fraction of the prompt: beside these rows it
+    keeps those of the block that is not full."""
+    return max(BLOCKS_MIN, round((kept * n_prompt - n_prompt % BLOCK) / BLOCK)) * BLOCK
 
 
 def scheduler_of(genai, n_batch, rows=None):
