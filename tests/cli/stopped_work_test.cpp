@@ -65,7 +65,7 @@ TEST_F(StoppedWorkTest, AKilledBenchLeavesAWholeFile) {
 // A limit on the size of files stands for the disk: the header goes in, the results do not.
 TEST_F(StoppedWorkTest, EvalOnAFullDiskSaysSoAndGoesOnLater) {
   const std::string command =
-      "$P eval needle -m tiny.gguf --lengths 300 --depths 50% --answer-tokens 4 --budgets 30%,40%,50%,60% --policies "
+      "$P eval needle -m tiny.gguf --lengths 600 --depths 50% --answer-tokens 4 --budgets 30%,40%,50%,60% --policies "
       "full,streaming_llm,snapkv:window=8 -o r.jsonl";
   const Outcome full = run("trap '' XFSZ; (ulimit -f 2; " + command + " >out.txt 2>err.txt)");
   EXPECT_EQ(full.exit_code, 1);

@@ -232,7 +232,7 @@ TEST_F(ResultsTest, ASummaryWithoutABaseline) {
   ResultLine short_prompt = line("s1", "a", 0.1, 0.5);
   short_prompt.held = 0.625;
   const std::string held = summary_table(summarise({full, short_prompt}, {"full", "a"}, ""));
-  EXPECT_NE(held.find("| 10% | a | 1 | 10 | 62.5% |"), std::string::npos) << held;
+  EXPECT_NE(held.find("| 10% | a | 1 | 40 | 62.5% |"), std::string::npos) << held;
 }
 
 // A baseline that is not listed is compared with; other policies of the file are left out; the later of two lines of
