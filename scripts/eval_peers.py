@@ -115,11 +115,11 @@ def run_ripplekv(args, paths):
     for flag in ("data", "tasks", "limit", "max_tokens"):
         if getattr(args, flag) is not None:
             command += ["--" + flag.replace("_", "-"), getattr(args, flag)]
-    code = subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode
-    # 1 may be samples that failed, each of which has a line with its error: a missing one is found by the table.
-    if code not in (0, 1):
-        sys.exit(code if code > 0 else 1)
-    return code
+    done = subprocess.run(command + ["--json"], stdout=subprocess.PIPE, check=False)
+    # With a summary, 1 is of samples that failed, each of which has a line with its error.
+    if done.returncode not in (0, 1) or not done.stdout.strip():
+        sys.exit(max(1, done.returncode))
+    return done.returncode
 
 
 def run_openvino(args, header, prompts, path):

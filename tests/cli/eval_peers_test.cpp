@@ -196,8 +196,15 @@ TEST_F(PeersTest, TheRefereeAsksOnceAndCountsFailuresApart) {
     EXPECT_NEAR(aware.at("bytes"), aware.at("rows").get<double>() / 3 / 32 * 320, 1) << row;
   }
   EXPECT_EQ(n_peer, 2);
-  EXPECT_EQ(run(command + "").exit_code, 0);
+  EXPECT_EQ(run(command).exit_code, 0);
   EXPECT_EQ(text_of("asked.txt"), asked + asked_later) << "nothing is asked twice";
+
+  // Where `eval` refuses to go on there is no table of what lies there from before.
+  std::filesystem::remove(folder_ + "/table.json");
+  const Outcome refused = run(command + " --seed 2");
+  EXPECT_EQ(refused.exit_code, 1) << refused.text;
+  EXPECT_NE(refused.text.find("holds results with seed"), std::string::npos) << refused.text;
+  EXPECT_FALSE(std::filesystem::exists(folder_ + "/table.json"));
 }
 
 }  // namespace
