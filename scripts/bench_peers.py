@@ -16,9 +16,9 @@ import tempfile
 import time
 
 import bench_table
+import openvino_peer
 
 HOPELESS = 1.1
-BLOCK = 32  # rows that OpenVINO evicts at a time on the CPU
 
 
 class Ripplekv:
@@ -43,7 +43,7 @@ class Ripplekv:
 class OpenVino:
     """LLMPipeline on the GGUF file itself; kept < 1: evicts to that part of the prompt, in whole blocks."""
 
-    peer = bench_table.OPENVINO
+    peer = openvino_peer.OPENVINO
 
     def __init__(self, args, ids, kept, setting):
         import openvino
@@ -53,17 +53,11 @@ class OpenVino:
         self.compressed, self.setting = kept < 1, setting["name"]
         properties = {"INFERENCE_NUM_THREADS": args.threads}
         if setting["batch"]:
-            scheduler = openvino_genai.SchedulerConfig()
-            scheduler.enable_prefix_caching = False
+            rows = openvino_peer.rows_for(kept, len(ids)) if self.compressed else None
+            n_batch = min(setting["batch"], max(256, len(ids)))
+            scheduler = openvino_peer.scheduler_of(openvino_genai, n_batch, rows)
             scheduler.cache_size = 1 + len(ids) // 16384  # GB
-            scheduler.max_num_batched_tokens = min(setting["batch"], max(256, len(ids)))
-            if self.compressed:
-                rows = max(4, round(kept * len(ids) / BLOCK)) * BLOCK
-                scheduler.use_cache_eviction = True
-                scheduler.cache_eviction_config = openvino_genai.CacheEvictionConfig(
-                    start_size=BLOCK, recent_size=BLOCK, max_cache_size=rows,
-                    aggregation_mode=openvino_genai.AggregationMode.NORM_SUM,
-                )
+            if rows:
                 self.setting += f", {rows} rows"
             properties["scheduler_config"] = scheduler
         else:
@@ -72,13 +66,11 @@ class OpenVino:
         self.generate(ids[:64], 2)
 
     def generate(self, ids, n):
-        config = self.genai.GenerationConfig()
-        config.max_new_tokens = config.min_new_tokens = n
-        config.ignore_eos, config.do_sample, config.apply_chat_template = True, False, False
-        import numpy
-
-        ids = numpy.array([ids], dtype=numpy.int64)
-        inputs = self.genai.TokenizedInputs(self.openvino.Tensor(ids), self.openvino.Tensor(numpy.ones_like(ids)))
+        config = openvino_peer.greedy(self.genai, n)
+        config.min_new_tokens, config.ignore_eos = n, True
+        inputs = self.genai.TokenizedInputs(
+            openvino_peer.tensor_of(self.openvino, ids), openvino_peer.tensor_of(self.openvino, [1] * len(ids))
+        )
         return self.pipeline.generate(inputs, config).perf_metrics
 
     def run(self):

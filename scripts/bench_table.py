@@ -6,8 +6,10 @@
 import json
 import sys
 
+from openvino_peer import OPENVINO
+
 SPEEDS = ("prefill", "decode")
-LLAMA, OPENVINO, PYTORCH, OWN = "llama.cpp", "OpenVINO GenAI", "PyTorch", "ripplekv"
+LLAMA, PYTORCH, OWN = "llama.cpp", "PyTorch", "ripplekv"
 
 
 def is_compressed(record):

@@ -52,6 +52,7 @@ struct RippleOptions {
   double r = 4.0;      // disparity: multiplier of the most sensitive layer before clipping; >= 1
   double gamma = 4.0;  // multipliers are clipped to [1 / gamma, gamma]; >= 1
   Transform transform = Transform::kLinear;
+  bool operator==(const RippleOptions&) const = default;
 };
 
 // What `ripple` is given. The measured one is the method; the others are the paper's ablations, and controls: a
@@ -63,6 +64,7 @@ std::string_view to_string(Signal signal);
 struct PyramidOptions {
   double beta = 20.0;  // PyramidKV: min = mean / beta on the evictable rows; > 1
   int window = 32;     // rows of the observation window, outside the pyramid
+  bool operator==(const PyramidOptions&) const = default;
 };
 
 AllocationWeights uniform_weights(int n_layer);

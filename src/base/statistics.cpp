@@ -77,8 +77,9 @@ Interval bootstrap(size_t n_sample, const std::function<double(std::span<const s
   }
   std::sort(drawn.begin(), drawn.end());
   const auto quantile = [&](double q) { return drawn[static_cast<size_t>(q * static_cast<double>(n_resample - 1))]; };
-  interval.low = quantile(0.025);
-  interval.high = quantile(0.975);
+  // Resamples repeat some samples and lack others: what grows with their number may lie beyond nearly all of them.
+  interval.low = std::min(interval.value, quantile(0.025));
+  interval.high = std::max(interval.value, quantile(0.975));
   return interval;
 }
 

@@ -14,7 +14,7 @@ namespace ripplekv {
 
 struct Interval {
   double value = 0;
-  double low = 0;  // 2.5% and 97.5% quantiles of the bootstrap
+  double low = 0;  // 2.5% and 97.5% quantiles of the bootstrap, and never beyond the value
   double high = 0;
 };
 

@@ -15,17 +15,10 @@
 
 #include "bench/llama_peer.h"
 #include "bench/record.h"
-#include "engine/policy.h"
+#include "bench/variant.h"
 #include "ripplekv/engine.h"
-#include "ripplekv/profile.h"
 
 namespace ripplekv {
-
-struct BenchVariant {
-  std::string name;                  // as the user wrote the policy
-  Policy policy;                     // allocator "full": the full cache in its kv format
-  const Profile* profile = nullptr;  // the caller's; null where the policy needs none
-};
 
 struct BenchOptions {
   std::function<Result<std::unique_ptr<Engine>>()> load;
@@ -41,10 +34,13 @@ struct BenchOptions {
   int n_repeat = 3;
   std::optional<LlamaPeerOptions> peer;
   std::function<void(int64_t done, int64_t total)> on_progress;  // in timed runs
+  // Everything measured so far, after each round and each length weighed; an error ends the run.
+  std::function<Status(const std::vector<BenchRecord>&)> on_records;
 };
 
-// Errors: as loading, planning and prefill; a prompt that does not fit into memory, before any of them is timed.
+// Errors: as loading, planning and prefill; a prompt that does not fit into memory, before any of them is timed;
+// of on_records.
 // REQUIRES: this process has computed no graph yet.
-Result<std::vector<BenchRecord>> run_bench(const BenchOptions& options);
+Status run_bench(const BenchOptions& options);
 
 }  // namespace ripplekv

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "base/statistics.h"
@@ -48,8 +49,12 @@ std::string figure_text(const BenchRecord& record, const std::vector<double>& se
   return text + fmt::format(" ({} to {})", text_of(record, std::min(a, b)), text_of(record, std::max(a, b)));
 }
 
+// "snapkv 10%", and what it holds where that rounds to another whole percentage.
 std::string cache_text(const BenchRecord& record) {
-  return record.policy + (record.budget == "100%" ? "" : " " + record.budget);
+  if (record.budget == "100%") return record.policy;
+  const bool as_asked = std::abs(100 * record.held - std::strtod(record.budget.c_str(), nullptr)) < 0.5;
+  return fmt::format("{} {}{}", record.policy, record.budget,
+                     as_asked ? "" : fmt::format(" (holds {:.0f}%)", 100 * record.held));
 }
 
 void add_figures(nlohmann::ordered_json& json, const BenchRecord& record, const std::string& prefix,
@@ -112,6 +117,7 @@ nlohmann::ordered_json records_json(const std::vector<BenchRecord>& records, con
                                    {"budget", record.budget},
                                    {"k", to_string(record.format.k)},
                                    {"v", to_string(record.format.v)},
+                                   {"held", record.held},
                                    {"rows_per_layer", record.rows_per_layer},
                                    {"kv_bytes", record.kv_bytes}};
     if (is_speed(record)) json["tokens"] = record.n_token;

@@ -38,6 +38,7 @@ struct ModelArgs {
 struct SelectorArgs {
   std::string name = "snapkv";
   SelectorOptions options;
+  bool operator==(const SelectorArgs&) const = default;
 };
 
 struct AllocatorArgs {
@@ -46,6 +47,7 @@ struct AllocatorArgs {
   RippleOptions ripple;
   Signal signal = Signal::kSensitivity;  // of ripple
   PyramidOptions pyramid;                // window: always the selector's
+  bool operator==(const AllocatorArgs&) const = default;
 };
 
 struct KvTypeArgs {
@@ -53,6 +55,7 @@ struct KvTypeArgs {
   std::optional<KvType> v;
   bool automatic = false;  // each layer's types are the allocator's choice
   KvFormat format() const { return {k.value_or(KvType::kF16), v.value_or(KvType::kF16)}; }
+  bool operator==(const KvTypeArgs&) const = default;
 };
 
 // No budget and no budgets file: the full cache.
@@ -216,6 +219,7 @@ struct PolicyArgs {
   AllocatorArgs allocator;
   SelectorArgs selector;
   KvTypeArgs type;
+  bool operator==(const PolicyArgs&) const = default;
 };
 // Options are the flags of allocation, selection and format without their dashes: "snapkv+ripple:r=8:transform=sqrt".
 // A lone selector has the uniform allocator. Errors: as those flags; an option given twice.
@@ -245,7 +249,8 @@ struct EvalArgs {
   int n_answer = 32;
   bool generate = false;  // let every policy answer, and score it
   std::string output_file;
-  std::string baseline;  // policy that ratios are taken to; empty: the first compressed one
+  std::string prompts_file;  // empty: not written
+  std::string baseline;      // policy that ratios are taken to; empty: the first compressed one
   bool fresh = false;
   OutputArgs output;
 };

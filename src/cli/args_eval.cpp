@@ -96,6 +96,26 @@ Result<std::vector<double>> parse_depths(std::string_view text) {
   return depths;
 }
 
+// A policy written in two ways would be measured twice and listed as two. format, profile: of policies that name none.
+Status check_different(const std::vector<PolicyArgs>& policies, const KvFormat& format, const std::string& profile) {
+  const auto completed = [&](PolicyArgs policy) {
+    policy.text.clear();
+    if (policy.full) return policy;
+    policy.type.k = policy.type.k.value_or(format.k);
+    if (policy.allocator.profile_file.empty()) policy.allocator.profile_file = profile;
+    policy.type.v = policy.type.v.value_or(format.v);
+    return policy;
+  };
+  for (size_t i = 0; i < policies.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      if (!(completed(policies[i]) == completed(policies[j]))) continue;
+      return invalid_argument(fmt::format("--policies: {} and {} are the same policy, expected it once",
+                                          quoted(policies[j].text), quoted(policies[i].text)));
+    }
+  }
+  return ok_status();
+}
+
 }  // namespace
 
 Result<PolicyArgs> parse_policy(std::string_view text) {
@@ -245,6 +265,12 @@ void add_args(OptionTable& table, EvalArgs& args) {
             .help = "Results, one JSON line each; a run that was interrupted goes on from it",
             .required = true},
            args.output_file);
+  add_path(table,
+           {.names = "--prompts",
+            .value = "FILE",
+            .help = "Also write the prompts' token ids and what answers are scored by, for other programs",
+            .default_text = "none"},
+           args.prompts_file);
   add_parsed(table,
              {.names = "--baseline",
               .value = "POLICY",
@@ -259,6 +285,11 @@ void add_args(OptionTable& table, EvalArgs& args) {
                                                [&](const PolicyArgs& p) { return p.text == args.baseline; })) {
       return invalid_argument(fmt::format("--baseline: got {}, expected one of --policies", quoted(args.baseline)));
     }
+    if (args.prompts_file == args.output_file) {
+      return invalid_argument(
+          fmt::format("--prompts: got {}, which --output names, expected another file", quoted(args.prompts_file)));
+    }
+    RKV_RETURN_IF_ERROR(check_different(args.policies, args.type.format(), args.profile_file));
     for (const PolicyArgs& policy : args.policies) {
       if (!policy.type.automatic || args.match_bytes) continue;
       return invalid_argument(
@@ -345,6 +376,11 @@ void add_args(OptionTable& table, BenchArgs& args) {
             .default_text = "none"},
            args.output_file);
   add_common_args(table, args.output);
+  table.add_rule([&args]() -> Status {
+    for (const KvFormat& format : args.formats)
+      RKV_RETURN_IF_ERROR(check_different(args.policies, format, args.profile_file));
+    return ok_status();
+  });
 }
 
 }  // namespace ripplekv

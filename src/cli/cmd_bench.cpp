@@ -11,6 +11,7 @@
 #include "base/atomic_file.h"
 #include "base/progress.h"
 #include "base/random.h"
+#include "base/text.h"
 #include "bench/bench.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
@@ -108,10 +109,6 @@ Status cmd_bench(const BenchArgs& args) {
     if (!progress) progress.emplace("timing", total);
     progress->update(done);
   };
-  const Result<std::vector<BenchRecord>> records = run_bench(options);
-  if (progress) progress->finish();
-  if (!records.ok()) return records.status();
-
   RKV_ASSIGN_OR_RETURN(const auto file, GgufFile::open(model_args.path));
   const nlohmann::ordered_json common = {
       {"model", std::filesystem::path(model_args.path).filename().string()},
@@ -121,11 +118,21 @@ Status cmd_bench(const BenchArgs& args) {
       {"n_ubatch", args.model.n_ubatch},
       {"prompt", args.prompt_file.empty() ? fmt::format("random, seed {}", args.seed)
                                           : std::filesystem::path(args.prompt_file).filename().string()}};
-  if (!args.output_file.empty()) {
-    RKV_RETURN_IF_ERROR(write_file_atomically(args.output_file, json_text(records_json(*records, common)) + "\n"));
-  }
-  print("{}\n{}\n", records_table(*records), records_summary(*records));
-  return ok_status();
+  std::vector<BenchRecord> records;  // what a run that is stopped leaves
+  options.on_records = [&](const std::vector<BenchRecord>& so_far) {
+    records = so_far;
+    return args.output_file.empty()
+               ? ok_status()
+               : write_file_atomically(args.output_file, json_text(records_json(records, common)) + "\n");
+  };
+  const Status status = run_bench(options);
+  if (progress) progress->finish();
+  const bool stopped = status.code() == StatusCode::kCancelled;
+  if (!status.ok() && !stopped) return status;
+  if (!records.empty()) print("{}\n{}\n", records_table(records), records_summary(records));
+  if (!stopped) return ok_status();
+  return cancelled(fmt::format("interrupted after {}{}", counted(records.size(), "record"),
+                               args.output_file.empty() ? "" : fmt::format(", which '{}' holds", args.output_file)));
 }
 
 }  // namespace ripplekv

@@ -8,10 +8,10 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "base/hash.h"
-#include "base/progress.h"
+#include "base/atomic_file.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/evaluation.h"
 #include "cli/interrupt.h"
 #include "cli/mpi.h"
 #include "cli/places.h"
@@ -19,10 +19,6 @@
 #include "cli/setup.h"
 #include "cli/standard_output.h"
 #include "engine/prompt.h"
-#include "eval/prompts.h"
-#include "eval/results.h"
-#include "eval/runner.h"
-#include "eval/suite.h"
 #include "eval/summary.h"
 #include "model/vocab.h"
 
@@ -60,48 +56,6 @@ Result<std::vector<EvalSample>> read_samples(const EvalArgs& args, const Model& 
   return read_suite(args.suite, options);
 }
 
-std::string name_of(const EvalSample& sample) { return sample.task + ":" + sample.id; }
-
-// ResultLine::source.
-class Sources {
- public:
-  explicit Sources(const std::vector<EvalPolicy>& policies) {
-    for (const EvalPolicy& policy : policies) {
-      profiles_[policy.name] = policy.profile == nullptr ? "" : hash_of(*policy.profile);
-    }
-  }
-  bool knows(const std::string& policy) const { return profiles_.contains(policy); }
-  std::string of(const EvalSample& sample, const std::string& policy) const {
-    // Lengths keep apart what would read the same one behind the other.
-    std::string all = fmt::format("{} {} ", sample.document.size(), sample.question.size());
-    all += sample.document + sample.question;
-    for (const std::string& answer : sample.answers) all += fmt::format("\n{} {}", answer.size(), answer);
-    const std::string& profile = profiles_.at(policy);
-    if (!profile.empty()) all += "\n" + profile;
-    return hash_of_bytes(all);
-  }
-
- private:
-  std::map<std::string, std::string> profiles_;  // hashes, by the policies' names
-};
-
-// A file that is gone on with must hold what would be measured again.
-Status check_sources(const ResultsFile& results, std::span<const EvalSample> samples, const Sources& sources,
-                     const std::string& path) {
-  std::map<std::string, const EvalSample*> by_name;
-  for (const EvalSample& sample : samples) by_name[name_of(sample)] = &sample;
-  for (const ResultLine& line : results.lines()) {
-    const auto sample = by_name.find(line.sample);
-    if (line.source.empty() || sample == by_name.end() || !sources.knows(line.policy)) continue;
-    if (sources.of(*sample->second, line.policy) == line.source) continue;
-    return mismatch(
-        fmt::format("{}: holds results of '{}' for sample '{}' from another text or another profile; "
-                    "--fresh starts over",
-                    path, line.policy, line.sample));
-  }
-  return ok_status();
-}
-
 // What results of one file must have in common.
 nlohmann::ordered_json header_of(const EvalArgs& args, const Model& model) {
   return {{"model", model.id().name},
@@ -117,202 +71,6 @@ nlohmann::ordered_json header_of(const EvalArgs& args, const Model& model) {
           {"full_k", to_string(args.type.format().k)},
           {"full_v", to_string(args.type.format().v)}};
 }
-
-std::vector<QuestionMode> modes_of(const EvalArgs& args) {
-  std::vector<QuestionMode> modes;
-  if (args.question != "agnostic") modes.push_back(QuestionMode::kAware);
-  if (args.question != "aware") modes.push_back(QuestionMode::kAgnostic);
-  return modes;
-}
-
-using Samples = std::span<const EvalSample>;
-
-// What one rank takes at a time: neighbours that ask about one document, where that is read once for all of them.
-std::vector<Samples> groups_of(Samples samples, const EvalArgs& args) {
-  std::vector<Samples> groups;
-  if (args.question == "aware") {
-    for (size_t i = 0; i < samples.size(); ++i) groups.push_back(samples.subspan(i, 1));
-    return groups;
-  }
-  for (size_t begin = 0, end = 0; begin < samples.size(); begin = end) {
-    while (end < samples.size() && samples[end].task == samples[begin].task &&
-           samples[end].document == samples[begin].document)
-      ++end;
-    groups.push_back(samples.subspan(begin, end - begin));
-  }
-  return groups;
-}
-
-class Evaluation {
- public:
-  Evaluation(const EvalArgs& args, Engine& engine, std::vector<EvalPolicy> policies, ResultsFile& results,
-             const Ranks& ranks)
-      : args_(args),
-        engine_(engine),
-        sources_(policies),
-        policies_(std::move(policies)),
-        results_(results),
-        ranks_(ranks) {}
-
-  Status run(Samples samples) {
-    RKV_RETURN_IF_ERROR(check_sources(results_, samples, sources_, args_.output_file));
-    auto chat = model_chat_template(engine_.model());
-    if (!chat.ok() && chat.status().code() != StatusCode::kNotFound) return chat.status();
-    if (chat.ok()) chat_ = &*chat;
-    const std::vector<QuestionMode> modes = modes_of(args_);
-    const auto n_shared = static_cast<int64_t>(samples.size() * modes.size()) / ranks_.count;
-    Progress progress("evaluating", std::max<int64_t>(1, n_shared) * kUnits);
-    progress_ = &progress;
-    const std::vector<Samples> groups = groups_of(samples, args_);
-    for (size_t g = 0; g < groups.size(); ++g) {
-      const Samples group = groups[g];
-      if (!ranks_.takes(g)) continue;
-      for (const QuestionMode mode : modes) {
-        if (mode == QuestionMode::kAgnostic) {
-          RKV_RETURN_IF_ERROR(measure(group, mode));
-          continue;
-        }
-        for (size_t i = 0; i < group.size(); ++i) RKV_RETURN_IF_ERROR(measure(group.subspan(i, 1), mode));
-      }
-    }
-    progress.finish();
-    if (n_cut_ > 0) print_to_stderr(fmt::format("note: cut in the middle to fit: {}", counted(n_cut_, "prompt")));
-    return ok_status();
-  }
-  const SweepCost& cost() const { return cost_; }
-
-  // Samples of which something is not measured.
-  int n_failed(Samples samples) const {
-    const std::vector<QuestionMode> modes = modes_of(args_);
-    return static_cast<int>(std::count_if(samples.begin(), samples.end(), [&](const EvalSample& sample) {
-      return std::any_of(modes.begin(), modes.end(),
-                         [&](QuestionMode mode) { return !missing_of(sample, mode).empty(); });
-    }));
-  }
-
- private:
-  static constexpr int64_t kUnits = 1000;  // of progress, for one sample
-
-  std::vector<double> budgets_of(const EvalPolicy& policy) const {
-    return policy.policy.allocator == "full" ? std::vector<double>{1.0} : args_.kept;
-  }
-
-  // Policies of which a budget is missing.
-  std::vector<EvalPolicy> missing_of(const EvalSample& sample, QuestionMode mode) const {
-    std::vector<EvalPolicy> missing;
-    for (const EvalPolicy& policy : policies_) {
-      const auto budgets = budgets_of(policy);
-      if (!std::all_of(budgets.begin(), budgets.end(),
-                       [&](double kept) { return results_.has(name_of(sample), policy.name, mode, kept); }))
-        missing.push_back(policy);
-    }
-    return missing;
-  }
-
-  // One prefill: of a sample's prompt, or of the document that all the samples ask about.
-  Status measure(Samples samples, QuestionMode mode) {
-    const int64_t begun = n_done_;
-    n_done_ += static_cast<int64_t>(samples.size());
-    std::vector<std::vector<EvalPolicy>> missing;
-    for (const EvalSample& sample : samples) missing.push_back(missing_of(sample, mode));
-    const auto is_done = [](const std::vector<EvalPolicy>& of) { return of.empty(); };
-    if (!std::all_of(missing.begin(), missing.end(), is_done)) {
-      SplitPrompt prompt;
-      Result<PromptRunner> runner = prefill(samples, mode, union_of(missing), begun, prompt);
-      for (size_t i = 0; i < samples.size(); ++i) {
-        if (is_done(missing[i])) continue;
-        const Result<PromptResult> measured =
-            runner.ok() ? runner->ask(prompt.questions[i], missing[i]) : Result<PromptResult>(runner.status());
-        if (measured.status().code() == StatusCode::kCancelled) return measured.status();
-        RKV_RETURN_IF_ERROR(record(samples[i], mode, missing[i], measured));
-        progress_->update((begun + static_cast<int64_t>(i) + 1) * kUnits);
-      }
-      if (runner.ok()) cost_.add(runner->cost());
-    }
-    progress_->update(n_done_ * kUnits);
-    return ok_status();
-  }
-
-  std::vector<EvalPolicy> union_of(const std::vector<std::vector<EvalPolicy>>& missing) const {
-    std::vector<EvalPolicy> all;
-    for (const EvalPolicy& policy : policies_) {
-      const auto has = [&](const std::vector<EvalPolicy>& of) {
-        return std::any_of(of.begin(), of.end(), [&](const EvalPolicy& other) { return other.name == policy.name; });
-      };
-      if (std::any_of(missing.begin(), missing.end(), has)) all.push_back(policy);
-    }
-    return all;
-  }
-
-  Result<PromptRunner> prefill(Samples samples, QuestionMode mode, std::vector<EvalPolicy> policies, int64_t begun,
-                               SplitPrompt& prompt) {
-    const Model& model = engine_.model();
-    RunnerOptions options;
-    options.policies = std::move(policies);
-    options.kept = args_.kept;
-    options.match = args_.match_bytes ? MatchBy::kBytes : MatchBy::kRows;
-    options.n_answer = args_.n_answer;
-    options.n_generate = args_.generate ? samples[0].n_answer_max : 0;
-    options.full_format = args_.type.format();
-    const int64_t room = context_limit(args_.model, model.config()) - std::max(options.n_answer, options.n_generate);
-    const int64_t max_tokens = args_.max_tokens > 0 ? std::min(args_.max_tokens, room) : room;
-    if (mode == QuestionMode::kAware) {
-      RKV_ASSIGN_OR_RETURN(EvalPrompt whole, tokenize_prompt(model, chat_, samples[0], max_tokens));
-      prompt = {std::move(whole.ids), {{}}, whole.n_cut};
-    } else {
-      RKV_ASSIGN_OR_RETURN(prompt, tokenize_apart(model, chat_, samples, max_tokens));
-    }
-    n_cut_ += prompt.n_cut > 0 ? 1 : 0;
-    size_t n_question = 0;
-    for (const auto& question : prompt.questions) n_question = std::max(n_question, question.size());
-    return PromptRunner::create(
-        engine_, prompt.document, options, static_cast<int64_t>(n_question),
-        [&](int64_t done, int64_t total) { progress_->update(begun * kUnits + done * (kUnits / 2) / total); });
-  }
-
-  // One line for each measurement that was missing.
-  Status record(const EvalSample& sample, QuestionMode mode, const std::vector<EvalPolicy>& policies,
-                const Result<PromptResult>& measured) {
-    std::vector<ResultLine> lines;
-    if (!measured.ok()) {
-      print_to_stderr(fmt::format("{}: {}", name_of(sample), measured.status().message()));
-      for (const EvalPolicy& policy : policies) {
-        for (double kept : budgets_of(policy)) {
-          ResultLine& line = lines.emplace_back();
-          line.sample = name_of(sample);
-          line.task = sample.task;
-          line.policy = policy.name;
-          line.question = mode;
-          line.kept = kept;
-          line.source = sources_.of(sample, policy.name);
-          line.error = measured.status().message();
-        }
-      }
-      return results_.append(lines);
-    }
-    for (const PolicyResult& result : measured->results) {
-      if (results_.has(name_of(sample), result.policy, mode, result.kept)) continue;
-      ResultLine& line = lines.emplace_back(result_line(name_of(sample), sample.task, mode, *measured, result));
-      line.source = sources_.of(sample, line.policy);
-      if (args_.generate) {
-        RKV_ASSIGN_OR_RETURN(line.score, score_answer(sample, result.answer));
-      }
-    }
-    return results_.append(lines);
-  }
-
-  const EvalArgs& args_;
-  Engine& engine_;
-  Sources sources_;
-  std::vector<EvalPolicy> policies_;
-  ResultsFile& results_;
-  const Ranks& ranks_;
-  const ChatTemplate* chat_ = nullptr;  // null: the model has none
-  Progress* progress_ = nullptr;
-  SweepCost cost_;
-  int64_t n_done_ = 0;  // samples, of each mode
-  int n_cut_ = 0;
-};
 
 std::string cost_line(const SweepCost& cost) {
   std::string line;
@@ -341,6 +99,7 @@ nlohmann::ordered_json cost_json(const SweepCost& cost) {
 Status cmd_eval(const EvalArgs& args) {
   RKV_ASSIGN_OR_RETURN(const Ranks ranks, join_ranks());
   RKV_RETURN_IF_ERROR(prepare_output(args.output_file));
+  if (!args.prompts_file.empty()) RKV_RETURN_IF_ERROR(prepare_output(args.prompts_file));
   RKV_ASSIGN_OR_RETURN(const auto model, load_model(args.model));
   RKV_ASSIGN_OR_RETURN(const auto samples, read_samples(args, *model));
   if (args.data_dir.empty()) {
@@ -360,7 +119,12 @@ Status cmd_eval(const EvalArgs& args) {
                        ResultsFile::open(args.output_file, header_of(args, *model), args.fresh, ranks));
   RKV_ASSIGN_OR_RETURN(const auto engine, make_engine(model, args.model));
   engine->set_cancel(interrupt_flag());
-  Evaluation evaluation(args, *engine, policies, results, ranks);
+  const auto chat = model_chat_template(*model);
+  if (!chat.ok() && chat.status().code() != StatusCode::kNotFound) return chat.status();
+  Evaluation evaluation(args, *engine, chat.ok() ? &*chat : nullptr, policies, results, ranks);
+  if (!args.prompts_file.empty() && ranks.first()) {
+    RKV_RETURN_IF_ERROR(write_file_atomically(args.prompts_file, evaluation.prompts_text(samples)));
+  }
   const Status status = evaluation.run(samples);
   if (!status.ok()) {
     return status.code() == StatusCode::kCancelled

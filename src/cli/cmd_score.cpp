@@ -15,6 +15,7 @@
 #include "cli/places.h"
 #include "cli/standard_output.h"
 #include "eval/metrics.h"
+#include "eval/suite.h"
 
 namespace ripplekv {
 namespace {
@@ -29,13 +30,23 @@ struct Sums {
 Result<double> score_pair(const JsonObject& pair) {
   RKV_ASSIGN_OR_RETURN(const std::string name, pair.text("metric"));
   RKV_ASSIGN_OR_RETURN(const std::string prediction, pair.text("prediction"));
-  RKV_ASSIGN_OR_RETURN(const std::string answer, pair.text("answer"));
   std::vector<std::string> classes;
   if (pair.has("all_classes")) {
     RKV_ASSIGN_OR_RETURN(classes, pair.texts("all_classes"));
   }
   const Result<const MetricInfo*> metric = find_metric(name);
   if (!metric.ok()) return pair.error("metric", metric.status().message());
+  if (pair.has("answers")) {  // all that a suite accepts, scored as it publishes
+    EvalSample sample;
+    RKV_ASSIGN_OR_RETURN(sample.suite, pair.text("suite"));
+    RKV_ASSIGN_OR_RETURN(sample.task, pair.text("task"));
+    RKV_ASSIGN_OR_RETURN(sample.answers, pair.texts("answers"));
+    sample.metric = name;
+    sample.classes = classes;
+    const Result<double> score = score_answer(sample, prediction);
+    return score.ok() ? *score : Result<double>(pair.error("", score.status().message()));
+  }
+  RKV_ASSIGN_OR_RETURN(const std::string answer, pair.text("answer"));
   const Result<double> score = (*metric)->score({prediction, answer, classes});
   if (!score.ok()) return pair.error("", score.status().message());
   return *score;

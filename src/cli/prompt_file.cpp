@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/json_file.h"
@@ -37,13 +36,15 @@ Result<PromptFile> read_prompt_file(const Model& model, const std::string& path)
   RKV_ASSIGN_OR_RETURN(const std::string text, read_text(path));
   PromptFile input;
   const auto first = text.find_first_not_of(" \t\r\n");
-  const bool may_be_list = first != std::string::npos && text[first] == '[';
-  if (may_be_list) {
-    auto list = parse_json(text, path);
-    if (list.ok() && std::all_of(list->begin(), list->end(), [](const auto& item) { return item.is_number(); })) {
-      RKV_ASSIGN_OR_RETURN(input.ids, ids_of({{"ids", *list}}, "ids", path));
-      return input;
+  if (first != std::string::npos && text[first] == '[') {
+    const auto list = parse_json(text, path);
+    if (!list.ok()) {
+      return invalid_argument(
+          fmt::format("{}, expected a list of token ids, or a text that begins with '[' as {{\"text\": ...}}",
+                      list.status().message()));
     }
+    RKV_ASSIGN_OR_RETURN(input.ids, ids_of({{"ids", *list}}, "ids", path));
+    return input;
   }
   if (first == std::string::npos || text[first] != '{') {
     input.ids = model.vocab().tokenize(text, true, true);

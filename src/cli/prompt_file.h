@@ -18,8 +18,8 @@ struct PromptFile {
   std::vector<int32_t> answer;
 };
 
-// {"ids": [...], "answer": [...]}, {"text": "..."} or a list of ids; what is neither object nor list of numbers is
-// text. "-": standard input. Errors: as read_text(); a list of something else.
+// {"ids": [...], "answer": [...]}, {"text": "..."} or a list of ids; what begins with neither '{' nor '[' is text. "-":
+// standard input. Errors: as read_text(); a damaged object or list, a list of something else.
 Result<PromptFile> read_prompt_file(const Model& model, const std::string& path);
 
 }  // namespace ripplekv

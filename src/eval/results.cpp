@@ -41,6 +41,7 @@ ordered_json to_json(const ResultLine& line) {
   object["n_prompt"] = line.n_prompt;
   object["rows"] = line.rows;
   object["bytes"] = line.bytes;
+  if (line.held >= 0) object["held"] = line.held;
   object["kl"] = line.kl;
   object["kl_max"] = line.kl_max;
   object["top1"] = line.top1;
@@ -74,6 +75,9 @@ Result<ResultLine> line_of(const JsonObject& object) {
   RKV_ASSIGN_OR_RETURN(line.n_prompt, object.integer("n_prompt", 1, kCountMax));
   RKV_ASSIGN_OR_RETURN(line.rows, object.integer("rows", 0, kCountMax));
   RKV_ASSIGN_OR_RETURN(line.bytes, object.integer("bytes", 0, kCountMax));
+  if (object.has("held")) {
+    RKV_ASSIGN_OR_RETURN(line.held, object.number("held"));
+  }
   RKV_ASSIGN_OR_RETURN(line.kl, object.number("kl"));
   RKV_ASSIGN_OR_RETURN(line.kl_max, object.number("kl_max"));
   RKV_ASSIGN_OR_RETURN(line.top1, object.number("top1"));
@@ -134,6 +138,20 @@ Result<Parsed> parse(const std::string& path) {
   return parsed;
 }
 
+// What --fresh may replace: results, however old or damaged, an empty file or none.
+Status check_replaceable(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error) || std::filesystem::file_size(path, error) == 0) return ok_status();
+  RKV_ASSIGN_OR_RETURN(const std::string text, read_file(path, kBytesMax));
+  const Result<json> first = parse_json(std::string_view(text).substr(0, text.find('\n')), path);
+  if (first.ok() && first->is_object() && first->contains("format") && (*first)["format"] == kFormat) {
+    return ok_status();
+  }
+  return invalid_argument(fmt::format(
+      "{}: holds something else than results of 'ripplekv eval', expected them or no file where --fresh replaces it",
+      path));
+}
+
 ordered_json whole_header(const ordered_json& header) {
   ordered_json whole = {{"format", kFormat}, {"version", kVersion}};
   for (const auto& [key, value] : header.items()) whole[key] = value;
@@ -181,6 +199,7 @@ ResultLine result_line(const std::string& sample, const std::string& task, Quest
   line.n_prompt = prompt.n_prompt;
   line.rows = result.rows;
   line.bytes = result.bytes;
+  line.held = result.held;
   line.kl = result.kl;
   line.kl_max = result.kl_max;
   line.top1 = result.top1;
@@ -197,6 +216,7 @@ Result<ResultsFile> ResultsFile::open(const std::string& path, const ordered_jso
   const ordered_json whole = whole_header(header);
   if (ranks.first()) {
     if (fresh) {
+      RKV_RETURN_IF_ERROR(check_replaceable(path));
       RKV_RETURN_IF_ERROR(remove_parts(parts_of(path)));
       RKV_RETURN_IF_ERROR(write_file_atomically(path, text_of(whole)));
     }

@@ -223,6 +223,7 @@ Status PromptRunner::measure(const EvalPolicy& policy, double kept) {
   if (!fork.ok()) return with_context(fork.status());
   if (const Status status = take_in(*fork); !status.ok()) return with_context(status);
   PolicyResult result = row_of(policy.name, kept, *fork);
+  result.held = static_cast<double>(result.rows) / static_cast<double>(full_row_.rows);
   RKV_ASSIGN_OR_RETURN(const std::vector<float> logits, distributions(*fork));
   compare(logits, result);
   if (options_.n_generate > 0) {
@@ -239,15 +240,17 @@ void PromptRunner::compare(std::span<const float> logits, PolicyResult& result) 
   result.nll = nll_of(logits);
   const auto n_vocab = static_cast<size_t>(config_->n_vocab);
   const size_t first = question_.empty() ? 1 : 0;
-  const double share = 1.0 / static_cast<double>(scored_.size() - first);
+  const auto n = static_cast<double>(scored_.size() - first);
+  int n_agreed = 0;
   for (size_t t = first; t < scored_.size(); ++t) {
     const auto p = std::span<const float>(reference_).subspan(t * n_vocab, n_vocab);
     const auto q = logits.subspan(t * n_vocab, n_vocab);
     const double kl = kl_divergence(p, q);
-    result.kl += kl * share;
+    result.kl += kl / n;
     result.kl_max = std::max(result.kl_max, kl);
-    result.top1 += argmax(p) == argmax(q) ? share : 0.0;
+    n_agreed += argmax(p) == argmax(q) ? 1 : 0;
   }
+  result.top1 = n_agreed / n;
 }
 
 Result<PromptResult> run_prompt(Engine& engine, std::span<const int32_t> ids, const RunnerOptions& options,

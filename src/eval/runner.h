@@ -47,6 +47,7 @@ struct PolicyResult {
   double kept = 1;     // of rows or bytes of what was compressed (prompt or document), as asked
   int64_t rows = 0;    // held when the answer begins: a question read afterwards is in it, with all its rows
   int64_t bytes = 0;   // likewise K, V and index
+  double held = 1;     // rows over those of the full cache; more than `kept` where a selector's protected rows are more
   double kl = 0;       // mean nats of KL(p_full || p_compressed) over the answer's tokens that a policy can move
   double kl_max = 0;   // the worst of them
   double top1 = 0;     // fraction of them where the likeliest token agrees

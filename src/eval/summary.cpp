@@ -8,25 +8,34 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <set>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
 
 #include "base/text.h"
 
 namespace ripplekv {
 namespace {
 
+using nlohmann::json;
+
 // A failed sample may have been tried again: what was measured counts, else the last line.
 using BySample = std::map<std::string, const ResultLine*>;
 
-BySample lines_of(const std::vector<ResultLine>& lines, const std::string& policy, QuestionMode question, double kept) {
-  BySample found;
+// In the order of the summary's rows: kept fraction, place of the policy, question.
+using Key = std::tuple<double, size_t, QuestionMode>;
+
+std::map<Key, BySample> lines_by_key(const std::vector<ResultLine>& lines, const std::vector<std::string>& policies) {
+  std::unordered_map<std::string_view, size_t> places;
+  for (size_t i = 0; i < policies.size(); ++i) places.emplace(policies[i], i);
+  std::map<Key, BySample> by_key;
   for (const ResultLine& line : lines) {
-    if (line.policy == policy && line.question == question && line.kept == kept) {
-      const ResultLine*& held = found[line.sample];
-      if (held == nullptr || line.error.empty() || !held->error.empty()) held = &line;
-    }
+    const auto place = places.find(line.policy);
+    if (place == places.end()) continue;
+    const ResultLine*& known = by_key[{line.kept, place->second, line.question}][line.sample];
+    if (known == nullptr || line.error.empty() || !known->error.empty()) known = &line;
   }
-  return found;
+  return by_key;
 }
 
 SummaryRow row_of(const BySample& lines) {
@@ -34,6 +43,7 @@ SummaryRow row_of(const BySample& lines) {
   std::vector<double> kl;
   std::vector<double> top1;
   std::vector<double> scores;
+  std::vector<double> held;
   for (const auto& [sample, line] : lines) {
     if (!line->error.empty()) {
       ++row.n_failed;
@@ -47,6 +57,7 @@ SummaryRow row_of(const BySample& lines) {
     top1.push_back(line->top1);
     if (line->score >= 0) scores.push_back(line->score);
     row.rows += static_cast<double>(line->rows);
+    if (line->held >= 0) held.push_back(line->held);
     row.bytes += static_cast<double>(line->bytes);
     row.nll += line->nll;
   }
@@ -56,6 +67,7 @@ SummaryRow row_of(const BySample& lines) {
   row.kl_median = median_of(kl);
   row.top1 = bootstrap_mean(top1);
   if (!scores.empty()) row.score = mean_of(scores);
+  if (!held.empty()) row.held = mean_of(held);
   row.rows /= row.n_sample;
   row.bytes /= row.n_sample;
   row.nll /= row.n_sample;
@@ -90,21 +102,20 @@ Summary summarise(const std::vector<ResultLine>& lines, const std::vector<std::s
   for (const std::string& policy : policies) {
     if (summary.baseline.empty() && policy != "full") summary.baseline = policy;
   }
-  std::set<double> fractions;
-  for (const ResultLine& line : lines) fractions.insert(line.kept);
-  for (double kept : fractions) {
-    for (const std::string& policy : policies) {
-      for (const QuestionMode question : {QuestionMode::kAware, QuestionMode::kAgnostic}) {
-        const BySample of_policy = lines_of(lines, policy, question, kept);
-        if (of_policy.empty()) continue;
-        SummaryRow row = row_of(of_policy);
-        row.policy = policy;
-        row.question = question;
-        row.kept = kept;
-        if (policy != summary.baseline) compare(of_policy, lines_of(lines, summary.baseline, question, kept), row);
-        summary.rows.push_back(std::move(row));
-      }
-    }
+  std::vector<std::string> known = policies;
+  known.push_back(summary.baseline);  // which need not be listed
+  const auto of_baseline = static_cast<size_t>(std::find(known.begin(), known.end(), summary.baseline) - known.begin());
+  const std::map<Key, BySample> by_key = lines_by_key(lines, known);
+  for (const auto& [key, of_policy] : by_key) {
+    const auto& [kept, place, question] = key;
+    if (place >= policies.size()) continue;
+    SummaryRow row = row_of(of_policy);
+    row.policy = policies[place];
+    row.question = question;
+    row.kept = kept;
+    const auto baseline_lines = by_key.find({kept, of_baseline, question});
+    if (place != of_baseline && baseline_lines != by_key.end()) compare(of_policy, baseline_lines->second, row);
+    summary.rows.push_back(std::move(row));
   }
   return summary;
 }
@@ -114,27 +125,34 @@ std::string summary_table(const Summary& summary) {
       std::any_of(summary.rows.begin(), summary.rows.end(), [](const SummaryRow& row) { return row.score >= 0; });
   const bool apart = std::any_of(summary.rows.begin(), summary.rows.end(),
                                  [](const SummaryRow& row) { return row.question == QuestionMode::kAgnostic; });
+  const bool compared = !summary.baseline.empty();
   std::string text = fmt::format(
-      "| kept | policy |{} samples | rows | bytes | mean KL [95%] | median | worst | top-1 |{} KL / {} [95%] | sign "
-      "test |\n"
-      "| --- | --- |{} --- | --- | --- | --- | --- | --- | --- |{} --- | --- |\n",
-      apart ? " question |" : "", scored ? " score |" : "", summary.baseline, apart ? " --- |" : "",
-      scored ? " --- |" : "");
+      "| kept | policy |{} samples | rows | held | bytes | mean KL [95%] | median | worst | top-1 |{}{}\n"
+      "| --- | --- |{} --- | --- | --- | --- | --- | --- | --- | --- |{}{}\n",
+      apart ? " question |" : "", scored ? " score |" : "",
+      compared ? fmt::format(" KL / {} [95%] | sign test |", summary.baseline) : "", apart ? " --- |" : "",
+      scored ? " --- |" : "", compared ? " --- | --- |" : "");
   for (const SummaryRow& row : summary.rows) {
     text += fmt::format("| {:g}% | {} |{} ", row.kept * 100, row.policy,
                         apart ? fmt::format(" {} |", to_string(row.question)) : "");
     if (row.n_sample == 0) {
-      text += fmt::format("0 ({} failed) | - | - | - | - | - | - |{} | |\n", row.n_failed, scored ? " - |" : "");
+      text += fmt::format("0 ({} failed) | - | - | - | - | - | - | - |{}{}\n", row.n_failed, scored ? " - |" : "",
+                          compared ? " | |" : "");
       continue;
     }
-    text += fmt::format("{}{} | {:.0f} | {} | {:.4f} [{:.4f}, {:.4f}] | {:.4f} | {:.3f} ({}) | {:.3f} |", row.n_sample,
-                        row.n_failed > 0 ? fmt::format(" ({} failed)", row.n_failed) : "", row.rows,
+    text += fmt::format("{}{} | {:.0f} | {} | {} | {:.4f} [{:.4f}, {:.4f}] | {:.4f} | {:.3f} ({}) | {:.3f} |",
+                        row.n_sample, row.n_failed > 0 ? fmt::format(" ({} failed)", row.n_failed) : "", row.rows,
+                        row.held >= 0 ? fmt::format("{:.1f}%", 100 * row.held) : "-",
                         human_bytes(static_cast<int64_t>(row.bytes)), row.kl.value, row.kl.low, row.kl.high,
                         row.kl_median, row.kl_worst, row.worst_sample, row.top1.value);
     if (scored) text += row.score >= 0 ? fmt::format(" {:.2f} |", 100 * row.score) : " |";
-    text += row.n_pair > 0 ? fmt::format(" {:.3f} [{:.3f}, {:.3f}] | p = {:.2g} |\n", row.kl_ratio.value,
-                                         row.kl_ratio.low, row.kl_ratio.high, row.sign_p)
-                           : " | |\n";
+    if (row.n_pair > 0) {
+      text += fmt::format(" {:.3f} [{:.3f}, {:.3f}] | p = {:.2g} |", row.kl_ratio.value, row.kl_ratio.low,
+                          row.kl_ratio.high, row.sign_p);
+    } else if (compared) {
+      text += " | |";
+    }
+    text += '\n';
   }
   return text;
 }
@@ -151,19 +169,13 @@ nlohmann::ordered_json summary_json(const Summary& summary) {
                       {"kl", nullptr}});
       continue;
     }
-    nlohmann::ordered_json entry = {{"policy", row.policy},
-                                    {"question", to_string(row.question)},
-                                    {"kept", row.kept},
-                                    {"samples", row.n_sample},
-                                    {"failed", row.n_failed},
-                                    {"rows", row.rows},
-                                    {"bytes", row.bytes},
-                                    {"kl", json_of(row.kl)},
-                                    {"kl_median", row.kl_median},
-                                    {"kl_worst", row.kl_worst},
-                                    {"worst_sample", row.worst_sample},
-                                    {"top1", json_of(row.top1)},
-                                    {"nll", row.nll}};
+    nlohmann::ordered_json entry = {{"policy", row.policy},      {"question", to_string(row.question)},
+                                    {"kept", row.kept},          {"samples", row.n_sample},
+                                    {"failed", row.n_failed},    {"rows", row.rows},
+                                    {"bytes", row.bytes},        {"held", row.held >= 0 ? json(row.held) : json()},
+                                    {"kl", json_of(row.kl)},     {"kl_median", row.kl_median},
+                                    {"kl_worst", row.kl_worst},  {"worst_sample", row.worst_sample},
+                                    {"top1", json_of(row.top1)}, {"nll", row.nll}};
     if (row.score >= 0) entry["score"] = row.score;
     if (row.n_pair > 0) {
       entry["pairs"] = row.n_pair;

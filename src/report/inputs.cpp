@@ -90,6 +90,10 @@ Result<ValidationRow> validation_row(const json& object, const std::string& wher
     return data_loss(
         fmt::format("{}: key 'lo': got {:g}, expected at most the {:g} of 'hi'", where, row.low, row.high));
   }
+  if (row.rho < row.low || row.rho > row.high) {  // false where one is not there
+    return data_loss(fmt::format("{}: key 'rho': got {:g}, expected a number from {:g} to {:g}, its 'lo' and 'hi'",
+                                 where, row.rho, row.low, row.high));
+  }
   if (row.signal.empty()) return data_loss(fmt::format("{}: expected a key 'signal'", where));
   return row;
 }

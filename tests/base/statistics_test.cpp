@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cmath>
+#include <set>
 
 #include "base/random.h"
 
@@ -53,6 +54,16 @@ TEST(Statistics, BootstrapIntervals) {
   EXPECT_NEAR(ratio.value, 0.5, 1e-12);
   EXPECT_NEAR(ratio.low, 0.5, 1e-12);
   EXPECT_NEAR(ratio.high, 0.5, 1e-12);
+}
+
+// The number of different samples: nearly every resample has fewer of them, and yet the interval holds the value.
+TEST(Statistics, AnIntervalHoldsItsValue) {
+  const Interval interval = bootstrap(20, [](std::span<const size_t> indices) {
+    return static_cast<double>(std::set<size_t>(indices.begin(), indices.end()).size());
+  });
+  EXPECT_EQ(interval.value, 20);
+  EXPECT_EQ(interval.high, 20);
+  EXPECT_LT(interval.low, 16);
 }
 
 TEST(Statistics, SignTest) {

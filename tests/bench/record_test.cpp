@@ -17,6 +17,7 @@ BenchRecord decode_of(const std::string& policy, int64_t context, double rows, s
   record.policy = policy;
   record.budget = policy == "full" ? "100%" : "10%";
   record.rows_per_layer = rows;
+  record.held = rows / static_cast<double>(context);
   record.n_token = 32;
   record.seconds = std::move(seconds);
   return record;
@@ -75,6 +76,7 @@ TEST(BenchRecord, JsonHasWhatIsNeededToReadIt) {
   ASSERT_EQ(json.size(), 2U);
   EXPECT_EQ(json[0]["work"], "decode");
   EXPECT_EQ(json[0]["budget"], "10%");
+  EXPECT_NEAR(json[0]["held"], 0.1, 1e-3);
   EXPECT_EQ(json[0]["tokens_per_s"], 16);
   EXPECT_EQ(json[0]["seconds_min"], 1);
   EXPECT_EQ(json[0]["seconds_max"], 4);
@@ -98,6 +100,11 @@ TEST(BenchRecord, TableAndSummary) {
                                          "llama.cpp (f16) | 4.0 | 4.00 |"),
             std::string::npos)
       << records_table({record});
+  record.held = 0.104;
+  EXPECT_NE(records_table({record}).find("| snapkv 10% |"), std::string::npos);
+  record.held = 0.62;  // protected rows were more
+  EXPECT_NE(records_table({record}).find("| snapkv 10% (holds 62%) |"), std::string::npos) << records_table({record});
+  record.held = 0.1;
   EXPECT_EQ(records_summary({decode_of("full", 819, 819, {1}), record}),
             "8192 tokens: decode snapkv 10% 16.0 tokens/s (4.00 of llama.cpp's best)");
 }

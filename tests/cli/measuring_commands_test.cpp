@@ -314,6 +314,9 @@ TEST_F(MeasuringCommandsTest, BenchMeasuresEverythingBesideThePeer) {
   EXPECT_EQ(n_of["decode"], 12);
   EXPECT_EQ(n_of["memory"], 12);
   EXPECT_EQ(n_of["first_token"], 1);
+  for (const json& record : records) {
+    EXPECT_NEAR(record.at("held"), record.at("policy") == "full" ? 1 : 0.1, 0.005) << record;
+  }
   EXPECT_EQ(n_of_rows, 4) << "10% of 2000 rows beside the full cache of 200";
 }
 
@@ -325,6 +328,13 @@ TEST_F(MeasuringCommandsTest, BenchReadsAPromptAndRefusesWhatCannotBe) {
   EXPECT_EQ(json::parse(text_of("ids.out.json"))[0].at("prompt"), "ids.json");
   std::ofstream(folder_ + "/ids.json") << "[]";
   EXPECT_NE(run(common + "-f $D/ids.json").text.find("0 tokens, expected a prompt"), std::string::npos);
+  std::ofstream(folder_ + "/ids.json") << "\n [5, 6, 7";
+  EXPECT_NE(run(common + "-f $D/ids.json").text.find("expected a list of token ids, or a text that begins with '['"),
+            std::string::npos)
+      << run(common + "-f $D/ids.json").text;
+  std::ofstream(folder_ + "/ids.json") << "[5, \"6\"]";
+  EXPECT_NE(run(common + "-f $D/ids.json").text.find("got string in it, expected a list of token ids"),
+            std::string::npos);
   EXPECT_NE(run(common + "--contexts 60").text.find("snapkv at 10% of 60 tokens"), std::string::npos);
   EXPECT_NE(run(common + "--contexts 1g").text.find("--contexts: a prompt of 1073741824 tokens needs"),
             std::string::npos);

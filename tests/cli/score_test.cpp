@@ -42,6 +42,19 @@ TEST_F(ScoreTest, TheListComesBackWithOurScores) {
   EXPECT_EQ(scored[1].at("score"), 1.0);
 }
 
+// The best over the accepted answers, RULER's share of the wanted ones, and what a task scores on its first line.
+TEST_F(ScoreTest, AllAnswersOfASuiteAreScoredAsItDoes) {
+  put(R"([{"suite": "longbench", "task": "triviaqa", "metric": "qa_f1", "prediction": "red door\nblue", "answers":
+           ["green", "red door"]},
+          {"suite": "ruler", "task": "niah_multivalue", "metric": "string_match_all", "prediction": "12 and 34",
+           "answers": ["12", "34", "56", "78"]}])");
+  const Outcome outcome = run("in.json -o out.json");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.text;
+  const auto scored = test::read_reference(folder_ + "/out.json");
+  EXPECT_EQ(scored[0].at("score"), 1.0);
+  EXPECT_EQ(scored[1].at("score"), 0.5);
+}
+
 TEST_F(ScoreTest, ReferencePairs) {
   const std::string path = test::reference_path("longbench_metrics.json");
   RKV_NEED_FILE(path, "longbench_metrics.json");
@@ -66,6 +79,9 @@ TEST_F(ScoreTest, WhatIsWrongIsNamed) {
       {R"([{"metric": "qa_f1", "answer": ""}])", "key '[0].prediction': is missing"},
       {R"([{"metric": "retrieval", "prediction": "3", "answer": "3"}])", "key '[0]': answer: got '3'"},
       {R"([{"metric": "count", "prediction": "3", "answer": "3", "score": "x"}])", "key '[0].score': got text 'x'"},
+      {R"([{"metric": "count", "prediction": "3", "answers": ["3"]}])", "key '[0].suite': is missing"},
+      {R"([{"metric": "count", "prediction": "3", "answers": [], "suite": "ruler", "task": "vt"}])",
+       "key '[0]': got no answer to score against"},
   };
   for (const auto& [text, expected] : cases) {
     put(text);

@@ -124,6 +124,17 @@ TEST_F(ResultsTest, Refusals) {
   EXPECT_NE(open().status().message().find("format is 'other', expected 'ripplekv.eval'"), std::string::npos);
   std::ofstream(path_) << "{\"format\": \"ripplekv.eval\", \"version\": 7}\n";
   EXPECT_EQ(open().status().code(), StatusCode::kUnsupported);
+  EXPECT_TRUE(open("b", /*fresh=*/true).ok()) << "old results may be replaced";
+  for (const char* foreign : {"not JSON\n", "[1]", "{\"format\": \"other\", \"version\": 1}\n"}) {
+    std::ofstream(path_) << foreign;
+    const Status refused = open("b", /*fresh=*/true).status();
+    EXPECT_NE(refused.message().find("results.jsonl: holds something else than results"), std::string::npos)
+        << refused.message();
+    std::ifstream file(path_);
+    EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), foreign) << "stays as it was";
+  }
+  std::ofstream(path_, std::ios::trunc).close();
+  EXPECT_TRUE(open("b", /*fresh=*/true).ok()) << "nothing is lost with an empty file";
   std::ofstream(path_, std::ios::trunc).close();
   EXPECT_NE(open().status().message().find("no whole line"), std::string::npos);
   EXPECT_FALSE(ResultsFile::open("/nowhere/at/all.jsonl", {}, false).ok());
@@ -204,6 +215,40 @@ TEST_F(ResultsTest, ASummaryCountsAndCompares) {
   const std::string table = summary_table(summary);
   EXPECT_NE(table.find("| 10% | b | 3 (1 failed) |"), std::string::npos) << table;
   EXPECT_EQ(summary_json(summary).at("rows").size(), 2U);
+}
+
+// Columns that compare need something to compare with; rows held are said beside those asked for.
+TEST_F(ResultsTest, ASummaryWithoutABaseline) {
+  ResultLine full = line("s1", "full", 1, 0);
+  full.held = 1;
+  const std::string table = summary_table(summarise({full}, {"full"}, ""));
+  EXPECT_EQ(table.find("KL / "), std::string::npos) << table;
+  EXPECT_EQ(table.find("sign"), std::string::npos) << table;
+  EXPECT_NE(table.find("| 100% | full | 1 |"), std::string::npos) << table;
+  const std::string head = table.substr(0, table.find('\n'));
+  const std::string last = table.substr(table.rfind('|', table.size() - 3));
+  EXPECT_EQ(std::count(table.begin(), table.end(), '|'), 3 * std::count(head.begin(), head.end(), '|'))
+      << table << last;
+  ResultLine short_prompt = line("s1", "a", 0.1, 0.5);
+  short_prompt.held = 0.625;
+  const std::string held = summary_table(summarise({full, short_prompt}, {"full", "a"}, ""));
+  EXPECT_NE(held.find("| 10% | a | 1 | 40 | 62.5% |"), std::string::npos) << held;
+}
+
+// A baseline that is not listed is compared with; other policies of the file are left out; the later of two lines of
+// one sample counts.
+TEST_F(ResultsTest, ASummaryListsWhatWasAskedFor) {
+  ResultLine failed = line("s1", "a", 0.1, 0);
+  failed.error = "x";
+  const std::vector<ResultLine> lines = {failed, line("s1", "b", 0.1, 0.2), line("s1", "c", 0.1, 9),
+                                         line("s1", "a", 0.1, 0.4), line("s1", "a", 0.05, 0.8)};
+  const Summary summary = summarise(lines, {"a"}, "b");
+  ASSERT_EQ(summary.rows.size(), 2U);
+  EXPECT_EQ(summary.rows[0].kept, 0.05);
+  EXPECT_EQ(summary.rows[0].n_pair, 0);
+  EXPECT_EQ(summary.rows[1].n_failed, 0);
+  EXPECT_EQ(summary.rows[1].n_pair, 1);
+  EXPECT_NEAR(summary.rows[1].kl_ratio.value, 2, 1e-12);
 }
 
 }  // namespace

@@ -41,6 +41,20 @@ class RunnerTest : public test::TinyEngineTest {
   Profile profile_;
 };
 
+// A cache that keeps every row agrees on every token, however many: a share that is summed up would fall short of 1.
+TEST_F(RunnerTest, AgreementOnAllTokensIsOne) {
+  RunnerOptions options = this->options();
+  options.policies = {named("a", "snapkv", "uniform")};
+  options.kept = {0.5, 1.0};
+  options.n_answer = 50;
+  const auto result = run_prompt(*engine_, tokens(80), options, nullptr);
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  ASSERT_EQ(result->full_answer.size(), 50U);
+  EXPECT_EQ(result->results[0].held, 0.5);
+  EXPECT_EQ(result->results[1].held, 1);
+  EXPECT_EQ(result->results[1].top1, 1);
+}
+
 TEST_F(RunnerTest, EachResultIsWhatATraceOfItsOwnSays) {
   const auto prompt = tokens(80);
   const auto result = run_prompt(*engine_, prompt, options(), nullptr);
