@@ -305,7 +305,7 @@ Status Engine::compress_outgrown(Sequence& sequence) {
     const auto n_window = static_cast<int>(std::min<int64_t>({window.n_filled, window.width, layer.n_rows()}));
     ggml_tensor* queries = window.queries ? window.queries->tensor(static_cast<size_t>(il)) : nullptr;
     RKV_ASSIGN_OR_RETURN(const LayerView view, view_layer(*forward_, il, layer, window.selector->needs(), queries,
-                                                          window.n_filled - n_window, n_window));
+                                                          nullptr, window.n_filled - n_window, n_window));
     const LayerTaps& taps = view.taps;
     RKV_RETURN_IF_ERROR(layer.compact(
         prune(window.selector->score(taps), taps.n_rows, taps.n_head_kv, rows, window.selector->protected_rows())));

@@ -14,7 +14,6 @@ namespace ripplekv {
 namespace {
 
 constexpr float kWeightMax = 8191.0F;
-constexpr float kLog2WeightMax = 12.9998239F;
 constexpr float kValueMax = 4095.0F;  // kBlockRows * 8192 * 4095 < 2^31
 // Logarithms of V rows' scales: at least, and at most so far below their block's largest.
 constexpr float kShiftMin = -100.0F;

@@ -99,8 +99,8 @@ void attend(const AttentionPlan& plan, const AttentionCall& call, std::span<uint
   }
 }
 
-void merge_attention(const AttentionPlan& plan, std::span<const uint8_t> scratch, float* out, int thread,
-                     int n_threads) {
+void merge_attention(const AttentionPlan& plan, std::span<const uint8_t> scratch, float* out, const LogSums& log_sums,
+                     int64_t first_log_sum, int thread, int n_threads) {
   const AttentionShape& shape = plan.shape;
   uint8_t* memory = first_line(scratch);
   const int64_t n_sums = shape.n_query * shape.n_head;
@@ -120,6 +120,10 @@ void merge_attention(const AttentionPlan& plan, std::span<const uint8_t> scratch
       sum += partial.sum[at] * factor;
       const float* weighted = partial.weighted + at * shape.head_dim;
       for (int64_t i = 0; i < shape.head_dim; ++i) to[i] += weighted[i] * factor;
+    }
+    if (const int64_t i = at % shape.n_query - first_log_sum; log_sums.data != nullptr && i >= 0) {
+      log_sums.data[at / shape.n_query * log_sums.head_stride + i] =
+          largest + std::log2(sum) - (plan.tiles ? kLog2WeightMax : 0.0F);
     }
     const float inverse = 1.0F / sum;
     for (int64_t i = 0; i < shape.head_dim; ++i) to[i] *= inverse;

@@ -49,6 +49,12 @@ struct AttentionCall {
   int64_t window = 0;  // 0: all; else only the last `window` of the rows that causality leaves
 };
 
+// Of query i of head h at data[h * head_stride + i]: log2 of the sum of 2^(score * log2(e)) over the rows it sees.
+struct LogSums {
+  float* data = nullptr;
+  int64_t head_stride = 0;
+};
+
 bool attention_supports(int64_t head_dim, RowType k_type, RowType v_type);
 
 // How a call is cut into units, and the scratch memory it takes.
@@ -71,7 +77,8 @@ AttentionPlan plan_attention(const AttentionShape& shape, int n_threads, const K
 void attend(const AttentionPlan& plan, const AttentionCall& call, std::span<uint8_t> scratch,
             std::atomic<int64_t>& next_unit, int thread);
 // Phase 2, after all have finished phase 1: merges its share of the results into out, F32 [head_dim, n_head, n_query].
-void merge_attention(const AttentionPlan& plan, std::span<const uint8_t> scratch, float* out, int thread,
-                     int n_threads);
+// log_sums: wanted as well, of the queries from first_log_sum on (at i - first_log_sum); or null data.
+void merge_attention(const AttentionPlan& plan, std::span<const uint8_t> scratch, float* out, const LogSums& log_sums,
+                     int64_t first_log_sum, int thread, int n_threads);
 
 }  // namespace ripplekv

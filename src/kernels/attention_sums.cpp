@@ -21,7 +21,7 @@ constexpr int64_t kQueryMultiple = 16;  // the most lanes a vector has: queries 
 
 int64_t blocks_of(int64_t n, int64_t size) { return (n + size - 1) / size; }
 
-// [row block][n_query * n_head] each. Merged, those of the first row block are over all rows, and sum its inverse.
+// [row block][n_query * n_head] each. Merged, log sums over all rows stand in place of the first block's largest.
 struct Partials {
   float* largest = nullptr;
   float* sum = nullptr;
@@ -107,16 +107,15 @@ void merge_scores(const AttentionSumsPlan& plan, std::span<uint8_t> scratch, int
       const Partials partial = partials_at(plan, first_line(scratch), block);
       if (partial.sum[at] != 0.0F) sum += partial.sum[at] * std::exp2(partial.largest[at] - largest);
     }
-    total.largest[at] = largest;
-    total.sum[at] = 1.0F / sum;
+    total.largest[at] = largest + std::log2(sum);
   }
 }
 
-void sum_weights(const AttentionSumsPlan& plan, const AttentionCall& call, std::span<uint8_t> scratch,
+void sum_weights(const AttentionSumsPlan& plan, const AttentionCall& call, LogSums log_sums, std::span<uint8_t> scratch,
                  std::atomic<int64_t>& next_unit, int thread, float* out) {
   const AttentionShape& shape = plan.shape;
   uint8_t* work = work_of(plan, scratch, thread);
-  const Partials total = partials_at(plan, first_line(scratch), 0);
+  if (log_sums.data == nullptr) log_sums = {partials_at(plan, first_line(scratch), 0).largest, shape.n_query};
   const int64_t n_group = shape.n_head / shape.n_head_kv;
   const int64_t n_row_blocks = blocks_of(shape.n_rows, kSumRows);
   // The first rows are seen by most queries.
@@ -127,7 +126,7 @@ void sum_weights(const AttentionSumsPlan& plan, const AttentionCall& call, std::
     unit.row_begin = i / shape.n_head_kv * kSumRows;
     const int64_t row_end = std::min(unit.row_begin + kSumRows, shape.n_rows);
     unit.row_end = std::clamp(unit.n_rows, unit.row_begin, row_end);
-    plan.kernels->weight_sums(shape, call, unit, plan.n_unit_query, total.largest, total.sum, out, shape.n_rows, work);
+    plan.kernels->weight_sums(shape, call, unit, plan.n_unit_query, log_sums, out, shape.n_rows, work);
     for (int64_t head = unit.kv_head * n_group; head < (unit.kv_head + 1) * n_group; ++head) {
       std::fill(out + head * shape.n_rows + unit.row_end, out + head * shape.n_rows + row_end, 0.0F);
     }

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: MIT
 //
 // What the last queries of a prompt attend to: the weights softmax(scale * Q K^T) of each row, causal, summed over the
-// queries, on the CPU. Scores are computed twice and never stored, so memory is linear in rows and queries. Pure, as
+// queries, on the CPU. Scores are computed anew and never stored, so memory is linear in rows and queries. Pure, as
 // attention.h, of which it takes shape and call (no V, no window, causal; K not in f32, whose scores are left exact to
-// ggml). Three phases with barriers between; the result does not depend on threads.
+// ggml). Phases have barriers between; the result does not depend on threads. Phases 1 and 2 make the queries' log
+// sums, which attention over the same rows has made already (LogSums): phase 3 alone is half of the price.
 #pragma once
 
 #include <atomic>
@@ -41,8 +42,9 @@ void sum_scores(const AttentionSumsPlan& plan, const AttentionCall& call, std::s
                 std::atomic<int64_t>& next_unit, int thread);
 // Phase 2: this thread's share of bringing row blocks together.
 void merge_scores(const AttentionSumsPlan& plan, std::span<uint8_t> scratch, int thread, int n_threads);
-// Phase 3: out: F32 [shape.n_rows, n_head], 0 behind the rows of a KV head that has fewer.
-void sum_weights(const AttentionSumsPlan& plan, const AttentionCall& call, std::span<uint8_t> scratch,
+// Phase 3: log_sums: of all queries, or null data: those that phase 2 made. out: F32 [shape.n_rows, n_head], 0 behind
+// the rows of a KV head that has fewer.
+void sum_weights(const AttentionSumsPlan& plan, const AttentionCall& call, LogSums log_sums, std::span<uint8_t> scratch,
                  std::atomic<int64_t>& next_unit, int thread, float* out);
 
 }  // namespace ripplekv

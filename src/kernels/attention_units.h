@@ -16,6 +16,9 @@ namespace ripplekv {
 // Rows of one block; partial results are rescaled at most once per block.
 constexpr int64_t kBlockRows = 64;
 
+// attend_tile's weights are up to 8191, whose logarithm this is.
+constexpr float kLog2WeightMax = 12.9998239F;
+
 // Queries [query_begin, query_end) of all heads of kv_head over rows [row_begin, row_end).
 struct AttentionUnit {
   int64_t kv_head = 0;

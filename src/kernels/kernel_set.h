@@ -14,6 +14,7 @@ struct AttentionShape;
 struct AttentionCall;
 struct AttentionUnit;
 struct PartialSums;
+struct LogSums;
 struct ProductShape;
 struct PackedInputs;
 struct PackedWeights;
@@ -31,7 +32,7 @@ struct KernelSet {
   void (*score_sums)(const AttentionShape&, const AttentionCall&, const AttentionUnit&, float* largest, float* sum,
                      uint8_t* work);
   void (*weight_sums)(const AttentionShape&, const AttentionCall&, const AttentionUnit&, int64_t n_block_query,
-                      const float* largest, const float* inverse, float* out, int64_t n_out, uint8_t* work);
+                      const LogSums& log_sums, float* out, int64_t n_out, uint8_t* work);
   // Products: n values to integers with a scale per block of n_block; `lanes` rows of them to lanes of a panel;
   // `group_width` tokens to a group; all groups with a panel.
   void (*to_integers)(const float* values, int64_t n, int64_t n_block, int16_t* to, float* scales);

@@ -14,15 +14,15 @@ namespace {
 
 // A thread's memory: that of the scores of a tile, and this.
 struct SumMemory : ScoreMemory {
-  float* largest;  // [lane], in units of log 2
-  float* inverse;  // [lane] 1 / sum
+  float* largest;  // [lane], in units of log 2; in the second pass log sums
+  float* sum;      // [lane]
   float* sums;     // [query head of the group][kSumRows][kLanes]: not yet added up over lanes
 
   int64_t place(uint8_t* memory, int64_t n_lanes, int64_t head_dim, int64_t n_group) {
     Arrays arrays(memory);
     ScoreMemory::place(arrays, n_lanes, head_dim);
     arrays.take(largest, n_lanes);
-    arrays.take(inverse, n_lanes);
+    arrays.take(sum, n_lanes);
     arrays.take(sums, n_group * kSumRows * static_cast<int64_t>(kLanes));
     return arrays.used();
   }
@@ -86,15 +86,14 @@ void score_sums(const AttentionShape& shape, const AttentionCall& call, const At
   memory.place(work, lanes.n_lanes, shape.head_dim, lanes.n_group);
   pack_lanes(shape, call, unit, lanes, memory);
   for (size_t r = 0; r < static_cast<size_t>(kBlockRows); ++r) memory.shift[r] = 0.0F;
-  float* sums = memory.inverse;
   for (int64_t lane = 0; lane < lanes.n_lanes; ++lane) {
     memory.largest[lane] = -1e30F;
-    sums[lane] = memory.q_scale[lane] * 0.0F;
+    memory.sum[lane] = memory.q_scale[lane] * 0.0F;
   }
   visit_scores(shape, call, unit, lanes, memory, [&](size_t panel, int64_t, size_t n_rows, const F* block_largest) {
     for (size_t p = 0; p < kPanelVectors; ++p) {
       float* at = memory.largest + panel * kPanel + p * kLanes;
-      float* sum_at = sums + panel * kPanel + p * kLanes;
+      float* sum_at = memory.sum + panel * kPanel + p * kLanes;
       const F before = load(at);
       const F after = max(before, block_largest[p]);
       F block_sum = {};
@@ -109,16 +108,15 @@ void score_sums(const AttentionShape& shape, const AttentionCall& call, const At
     for (int64_t i = 0; i < lanes.n_query; ++i) {
       const int64_t at = (unit.kv_head * lanes.n_group + g) * shape.n_query + unit.query_begin + i;
       largest[at] = memory.largest[g * lanes.width + i];
-      sum[at] = sums[g * lanes.width + i];
+      sum[at] = memory.sum[g * lanes.width + i];
     }
   }
 }
 
 // Second pass: the weights of all queries that see the unit's rows, at most kSumRows, summed over the queries: out,
-// [n_out, n_head]. largest, inverse: [n_query, n_head], over all rows. n_block_query: queries taken at once.
+// [n_out, n_head]. n_block_query: queries taken at once.
 void weight_sums(const AttentionShape& shape, const AttentionCall& call, const AttentionUnit& rows,
-                 int64_t n_block_query, const float* largest, const float* inverse, float* out, int64_t n_out,
-                 uint8_t* work) {
+                 int64_t n_block_query, const LogSums& log_sums, float* out, int64_t n_out, uint8_t* work) {
   const int64_t n_group = shape.n_head / shape.n_head_kv;
   SumMemory memory;
   memory.place(work, lanes_for(n_block_query, n_group).n_lanes, shape.head_dim, n_group);
@@ -136,22 +134,20 @@ void weight_sums(const AttentionShape& shape, const AttentionCall& call, const A
     for (int64_t lane = 0; lane < lanes.n_lanes; ++lane) {
       const int64_t i = lane % lanes.width;
       const bool used = lane / lanes.width < n_group && i < lanes.n_query;
-      const int64_t at = (unit.kv_head * n_group + lane / lanes.width) * shape.n_query + begin + i;
-      memory.largest[lane] = used ? largest[at] : 0.0F;
-      memory.inverse[lane] = used ? inverse[at] : 0.0F;
+      const int64_t head = unit.kv_head * n_group + lane / lanes.width;
+      memory.largest[lane] = used ? log_sums.data[head * log_sums.head_stride + begin + i] : 0.0F;
     }
     visit_scores(shape, call, unit, lanes, memory, [&](size_t panel, int64_t row, size_t n_rows, const F*) {
       for (size_t p = 0; p < kPanelVectors; ++p) {
         const size_t lane = panel * kPanel + p * kLanes;
         const auto head = static_cast<int64_t>(lane) / lanes.width;
         if (head >= n_group) break;  // filling of the last panel
-        const F most = load(memory.largest + lane);
-        const F factor = load(memory.inverse + lane);
+        const F log_sum = load(memory.largest + lane);
         float* sums =
             memory.sums + static_cast<size_t>(head) * head_sums + static_cast<size_t>(row - rows.row_begin) * kLanes;
         for (size_t r = 0; r < n_rows; ++r) {
-          const F weight = exp2<Exp2::kFast>(load(memory.scores + r * kPanel + p * kLanes) - most);
-          store(mul_add(weight, factor, load(sums + r * kLanes)), sums + r * kLanes);
+          const F weight = exp2<Exp2::kFast>(load(memory.scores + r * kPanel + p * kLanes) - log_sum);
+          store(load(sums + r * kLanes) + weight, sums + r * kLanes);
         }
       }
     });

@@ -45,6 +45,12 @@ AttentionCall call_of(const ggml_tensor* q, const ggml_tensor* k, const Attentio
   return call;
 }
 
+LogSums log_sums_at(const LogSumsTarget& target) {
+  if (target.tensor == nullptr) return {};
+  return {static_cast<float*>(target.tensor->data) + target.first_slot,
+          static_cast<int64_t>(target.tensor->nb[1] / sizeof(float))};
+}
+
 // A tensor that is scratch memory.
 std::span<uint8_t> memory_of(const ggml_tensor* scratch) {
   return {static_cast<uint8_t*>(scratch->data), static_cast<size_t>(scratch->ne[0])};
@@ -59,12 +65,13 @@ bool AttentionOp::supports(const ggml_tensor* k, const ggml_tensor* v) {
 }
 
 ggml_tensor* AttentionOp::add(ggml_context* context, ggml_tensor* q, ggml_tensor* k, ggml_tensor* v, float scale,
-                              int64_t window, int n_threads) {
+                              int64_t window, const LogSumsTarget& log_sums, int n_threads) {
   const AttentionShape shape = {q->ne[0], q->ne[1],           q->ne[2],          k->ne[2],
                                 k->ne[1], *row_type(k->type), *row_type(v->type)};
   plan_ = plan_attention(shape, n_threads);
   scale_ = scale;
   window_ = window;
+  log_sums_ = log_sums;
   ggml_tensor* inputs[] = {q, k, v};
   ggml_tensor* scratch =
       ggml_custom_4d(context, GGML_TYPE_I8, plan_.scratch_bytes, 1, 1, 1, inputs, 3, run_units, GGML_N_TASKS_MAX, this);
@@ -83,7 +90,8 @@ void AttentionOp::run_units(ggml_tensor* scratch, int thread, int /*n_threads*/,
 void AttentionOp::run_merge(ggml_tensor* out, int thread, int n_threads, void* op) {
   auto* self = static_cast<AttentionOp*>(op);
   if (thread == 0) self->next_unit_.store(0);  // all have passed the units, and a graph may be computed again
-  merge_attention(self->plan_, memory_of(out->src[0]), static_cast<float*>(out->data), thread, n_threads);
+  merge_attention(self->plan_, memory_of(out->src[0]), static_cast<float*>(out->data), log_sums_at(self->log_sums_),
+                  self->log_sums_.first_query, thread, n_threads);
 }
 
 bool AttentionSumsOp::supports(const ggml_tensor* k) {
@@ -91,10 +99,12 @@ bool AttentionSumsOp::supports(const ggml_tensor* k) {
   return type && attention_sums_support(k->ne[0], *type) && on_cpu(k);
 }
 
-ggml_tensor* AttentionSumsOp::add(ggml_context* context, ggml_tensor* q, ggml_tensor* k, float scale, int n_threads) {
+ggml_tensor* AttentionSumsOp::add(ggml_context* context, ggml_tensor* q, ggml_tensor* k, float scale,
+                                  const LogSumsTarget& log_sums, int n_threads) {
   const RowType type = *row_type(k->type);
   plan_ = plan_attention_sums({q->ne[0], q->ne[1], q->ne[2], k->ne[2], k->ne[1], type, type}, n_threads);
   scale_ = scale;
+  log_sums_ = log_sums;
   ggml_tensor* inputs[] = {q, k};
   ggml_tensor* scratch = ggml_custom_4d(context, GGML_TYPE_I8, plan_.scratch_bytes, 1, 1, 1, inputs, 2, run_scores,
                                         GGML_N_TASKS_MAX, this);
@@ -108,6 +118,7 @@ ggml_tensor* AttentionSumsOp::add(ggml_context* context, ggml_tensor* q, ggml_te
 
 void AttentionSumsOp::run_scores(ggml_tensor* scratch, int thread, int /*n_threads*/, void* op) {
   auto* self = static_cast<AttentionSumsOp*>(op);
+  if (self->log_sums_.tensor != nullptr) return;
   sum_scores(self->plan_, call_of(scratch->src[0], scratch->src[1], self->plan_.shape, self->scale_),
              memory_of(scratch), self->next_unit_[0], thread);
 }
@@ -115,7 +126,7 @@ void AttentionSumsOp::run_scores(ggml_tensor* scratch, int thread, int /*n_threa
 void AttentionSumsOp::run_merge(ggml_tensor* merged, int thread, int n_threads, void* op) {
   auto* self = static_cast<AttentionSumsOp*>(op);
   if (thread == 0) self->next_unit_[1].store(0);  // a graph may be computed again, and none is at the third op yet
-  merge_scores(self->plan_, memory_of(merged->src[0]), thread, n_threads);
+  if (self->log_sums_.tensor == nullptr) merge_scores(self->plan_, memory_of(merged->src[0]), thread, n_threads);
 }
 
 void AttentionSumsOp::run_weights(ggml_tensor* out, int thread, int /*n_threads*/, void* op) {
@@ -123,7 +134,8 @@ void AttentionSumsOp::run_weights(ggml_tensor* out, int thread, int /*n_threads*
   if (thread == 0) self->next_unit_[0].store(0);
   const ggml_tensor* scratch = out->src[0];
   sum_weights(self->plan_, call_of(scratch->src[0], scratch->src[1], self->plan_.shape, self->scale_),
-              memory_of(scratch), self->next_unit_[1], thread, static_cast<float*>(out->data));
+              log_sums_at(self->log_sums_), memory_of(scratch), self->next_unit_[1], thread,
+              static_cast<float*>(out->data));
 }
 
 }  // namespace ripplekv

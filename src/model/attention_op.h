@@ -17,6 +17,14 @@ struct ggml_tensor;
 
 namespace ripplekv {
 
+// Where an op writes its queries' log sums (kernels/attention.h): F32 [slots, n_head] on host memory, those of the
+// queries from first_query on at first_slot and behind. No tensor: nowhere.
+struct LogSumsTarget {
+  ggml_tensor* tensor = nullptr;
+  int64_t first_query = 0;
+  int64_t first_slot = 0;
+};
+
 // Must stay where it is until the graph is computed.
 class AttentionOp {
  public:
@@ -26,7 +34,7 @@ class AttentionOp {
   // q: F32 [head_dim, n_query, n_head] !! permuted !!, the queries of the last n_query rows -> F32 [head_dim * n_head,
   // n_query]. window: 0, or how many rows a query sees at most.
   ggml_tensor* add(ggml_context* context, ggml_tensor* q, ggml_tensor* k, ggml_tensor* v, float scale, int64_t window,
-                   int n_threads);
+                   const LogSumsTarget& log_sums, int n_threads);
 
  private:
   static void run_units(ggml_tensor* scratch, int thread, int n_threads, void* op);
@@ -35,25 +43,29 @@ class AttentionOp {
   AttentionPlan plan_;
   float scale_ = 1.0F;
   int64_t window_ = 0;
+  LogSumsTarget log_sums_;
   std::atomic<int64_t> next_unit_ = 0;
 };
 
-// What rows are attended to by many queries together (src/kernels/attention_sums.h), as three ops. Must stay likewise.
+// What rows are attended to by many queries together (src/kernels/attention_sums.h), as up to three ops. Must stay
+// likewise.
 class AttentionSumsOp {
  public:
   static bool supports(const ggml_tensor* k);
 
   // q: as above, the queries of the last n_query rows; k: [head_dim, n_rows, n_head_kv] -> F32 [n_rows, n_head]:
-  // weights summed over the queries.
-  ggml_tensor* add(ggml_context* context, ggml_tensor* q, ggml_tensor* k, float scale, int n_threads);
+  // weights summed over the queries. log_sums: theirs from first_slot on, as AttentionOp wrote them, or no tensor.
+  ggml_tensor* add(ggml_context* context, ggml_tensor* q, ggml_tensor* k, float scale, const LogSumsTarget& log_sums,
+                   int n_threads);
 
  private:
-  static void run_scores(ggml_tensor* scratch, int thread, int n_threads, void* op);
+  static void run_scores(ggml_tensor* scratch, int thread, int n_threads, void* op);  // none with log sums
   static void run_merge(ggml_tensor* merged, int thread, int n_threads, void* op);
   static void run_weights(ggml_tensor* out, int thread, int n_threads, void* op);
 
   AttentionSumsPlan plan_;
   float scale_ = 1.0F;
+  LogSumsTarget log_sums_;
   std::atomic<int64_t> next_unit_[2] = {0, 0};
 };
 

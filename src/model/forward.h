@@ -64,8 +64,9 @@ class Forward {
   // Its memory is linear in n_rows and n_window.
   // REQUIRES: queries F32 [head_dim, n_head, >= first_slot + n_window]; slot first_slot + i is the rotated query of row
   // n_rows - n_window + i in every head, at the position of that row.
-  Result<std::vector<float>> window_attention(const LayerCache& cache, ggml_tensor* queries, int first_slot,
-                                              int n_window);
+  // log_sums: as QueryTap's, if the runs that made the rows filled it; or null. It saves half of the work.
+  Result<std::vector<float>> window_attention(const LayerCache& cache, ggml_tensor* queries, ggml_tensor* log_sums,
+                                              int first_slot, int n_window);
 
   // LayerTaps::future_attention, F32 [n_rows, n_head], from the same queries.
   Result<std::vector<float>> future_attention(int il, const LayerCache& cache, ggml_tensor* queries, int first_slot,
@@ -91,8 +92,8 @@ class Forward {
   Status compute(int64_t n_nodes, const BuildGraph& build);
   // The two ways to window_attention(), before division: with our kernels, all queries at once; with ggml's ops on any
   // backend, one block of queries added to sums.
-  Status sum_window_attention(const LayerCache& cache, ggml_tensor* queries, int64_t first_slot, int64_t n_query,
-                              std::span<float> sums);
+  Status sum_window_attention(const LayerCache& cache, ggml_tensor* queries, ggml_tensor* log_sums, int64_t first_slot,
+                              int64_t n_query, std::span<float> sums);
   Status add_window_attention(const LayerCache& cache, ggml_tensor* queries, int64_t first_slot, int64_t first_row,
                               int64_t n_query, std::span<float> sums);
 

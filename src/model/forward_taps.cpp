@@ -71,13 +71,13 @@ ggml_tensor* output(ggml_cgraph* graph, ggml_tensor* tensor) {
 
 }  // namespace
 
-Result<std::vector<float>> Forward::window_attention(const LayerCache& cache, ggml_tensor* queries, int first_slot,
-                                                     int n_window) {
+Result<std::vector<float>> Forward::window_attention(const LayerCache& cache, ggml_tensor* queries,
+                                                     ggml_tensor* log_sums, int first_slot, int n_window) {
   const int64_t n_rows = cache.n_rows();
   RKV_CHECK(n_window >= 1 && n_window <= n_rows && first_slot >= 0 && first_slot + n_window <= queries->ne[2]);
   std::vector<float> result(static_cast<size_t>(n_rows * model_->config().n_head), 0.0F);
   if (kernels_ == CpuKernels::kOurs && AttentionSumsOp::supports(cache.k())) {
-    RKV_RETURN_IF_ERROR(sum_window_attention(cache, queries, first_slot, n_window, result));
+    RKV_RETURN_IF_ERROR(sum_window_attention(cache, queries, log_sums, first_slot, n_window, result));
   } else {
     for (int64_t first = 0; first < n_window; first += kQueryBlock) {
       const int64_t n_query = std::min<int64_t>(kQueryBlock, n_window - first);
@@ -92,6 +92,8 @@ Result<std::vector<float>> Forward::window_attention(const LayerCache& cache, gg
 Status Forward::sum_window_attention(const LayerCache& cache, ggml_tensor* queries, int64_t first_slot, int64_t n_query,
                                      std::span<float> sums) {
   const ModelConfig& config = model_->config();
+  // Attention by ggml leaves none.
+  if (!AttentionOp::supports(cache.k(), cache.v())) log_sums = nullptr;
   AttentionSumsOp op;
   ggml_tensor* attention = nullptr;
   const auto build = [&](ggml_context* context, ggml_cgraph* graph) -> std::function<void()> {
@@ -99,7 +101,7 @@ Status Forward::sum_window_attention(const LayerCache& cache, ggml_tensor* queri
                                   queries->nb[1], static_cast<size_t>(first_slot) * queries->nb[2]);
     ggml_tensor* k = ggml_view_3d(context, cache.k(), config.head_dim, cache.n_rows(), cache.shape().n_head_kv,
                                   cache.k()->nb[1], cache.k()->nb[2], 0);
-    attention = output(graph, op.add(context, q, k, config.attention_scale, n_threads_));
+    attention = output(graph, op.add(context, q, k, config.attention_scale, {log_sums, 0, first_slot}, n_threads_));
     return [] {};
   };
   RKV_RETURN_IF_ERROR(compute(kNodes, build));

@@ -145,6 +145,15 @@ ggml_tensor* LayerGraph::mask(size_t segment, int64_t n_past, int64_t window) {
   return tensor;
 }
 
+LogSumsTarget LayerGraph::log_sums_of(int il, int64_t first, int64_t n) const {
+  for (const QueryTap& tap : query_taps_) {
+    if (tap.layer == il && tap.n_tokens > 0 && tap.first_token >= first && tap.first_token < first + n) {
+      return {tap.log_sums, tap.first_token - first, tap.first_slot};
+    }
+  }
+  return {};
+}
+
 ggml_tensor* LayerGraph::attention(int il, ggml_tensor* q, ggml_tensor* k, ggml_tensor* v) {
   for (const QueryTap& tap : query_taps_) {
     if (tap.layer != il || tap.n_tokens == 0) continue;
@@ -185,8 +194,10 @@ ggml_tensor* LayerGraph::attention(int il, ggml_tensor* q, ggml_tensor* k, ggml_
     ggml_tensor* rows_v = rows_seen(cache.v());
     ggml_tensor* attended = nullptr;
     if (compute_.kernels == CpuKernels::kOurs && AttentionOp::supports(rows_k, rows_v)) {
+      const LogSumsTarget log_sums = log_sums_of(il, first, n);
       attended = attention_ops_.emplace_back().add(context_, of_segment(q), rows_k, rows_v, config_.attention_scale,
-                                                   window, compute_.n_threads);
+                                                   window, log_sums, compute_.n_threads);
+      if (log_sums.tensor != nullptr) ggml_build_forward_expand(graph_, attended);  // even if nobody wants the rest
     } else {
       attended = ggml_flash_attn_ext(context_, of_segment(q), rows_k, rows_v, mask(s, n_past, window),
                                      config_.attention_scale, 0.0F, 0.0F);

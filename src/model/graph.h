@@ -37,13 +37,15 @@ struct Segment {
   int64_t pos0 = 0;  // true position of the first token
 };
 
-// Copies the rotated queries of some tokens of the batch into a window that outlives the graph.
+// Copies the rotated queries of some tokens of the batch, all of one segment, into a window that outlives the graph.
 struct QueryTap {
   int layer = 0;
   int64_t first_token = 0;        // in the batch
   int64_t n_tokens = 0;           // 0: nothing
   ggml_tensor* window = nullptr;  // F32 [head_dim, n_head, W]
   int64_t first_slot = 0;         // of the window
+  // F32 [W, n_head] on host memory: receives the queries' log sums, if our kernels compute the attention; or null.
+  ggml_tensor* log_sums = nullptr;
 };
 
 // F32 [head_dim, n_head, n_tokens], K and V with n_head_kv heads; strided where one product made all three.
@@ -93,6 +95,8 @@ class LayerGraph {
   // One product with the rows of several weights, in this order; null where there is none (many tokens, ggml's
   // kernels).
   ggml_tensor* linear_joint(ggml_tensor* x, std::initializer_list<ggml_tensor*> weights);
+  // Where the segment of tokens [first, first + n) of the batch leaves its queries' log sums.
+  LogSumsTarget log_sums_of(int il, int64_t first, int64_t n) const;
   ggml_tensor* mask(size_t segment, int64_t n_past, int64_t window);
 
   ggml_context* context_;

@@ -6,7 +6,7 @@
 namespace ripplekv {
 
 Result<LayerView> view_layer(Forward& forward, int il, const LayerCache& layer, unsigned needs, ggml_tensor* queries,
-                             int first_slot, int n_window) {
+                             ggml_tensor* log_sums, int first_slot, int n_window) {
   LayerView view;
   view.taps.layer = il;
   view.taps.n_rows = layer.n_rows();
@@ -14,7 +14,8 @@ Result<LayerView> view_layer(Forward& forward, int il, const LayerCache& layer, 
   view.taps.n_head_kv = layer.shape().n_head_kv;
   view.taps.n_window = n_window;
   if ((needs & kTapWindowAttention) != 0) {
-    RKV_ASSIGN_OR_RETURN(view.window_attention, forward.window_attention(layer, queries, first_slot, n_window));
+    RKV_ASSIGN_OR_RETURN(view.window_attention,
+                         forward.window_attention(layer, queries, log_sums, first_slot, n_window));
     view.taps.window_attention = view.window_attention;
   }
   if ((needs & kTapValueNorm) != 0) {

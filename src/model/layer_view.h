@@ -25,9 +25,9 @@ struct LayerView {
   LayerView& operator=(LayerView&&) = default;
 };
 
-// needs: TapBits. queries, first_slot, n_window: as in Forward::window_attention; queries may be null if `needs` has no
-// bit of kTapsOfQueries. Errors: cancelled, out of memory.
+// needs: TapBits. queries, log_sums, first_slot, n_window: as in Forward::window_attention; queries may be null if
+// `needs` has no bit of kTapsOfQueries. Errors: cancelled, out of memory.
 Result<LayerView> view_layer(Forward& forward, int il, const LayerCache& layer, unsigned needs, ggml_tensor* queries,
-                             int first_slot, int n_window);
+                             ggml_tensor* log_sums, int first_slot, int n_window);
 
 }  // namespace ripplekv

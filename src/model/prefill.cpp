@@ -12,7 +12,8 @@
 namespace ripplekv {
 
 int64_t prefill_scratch_bytes(const ModelConfig& config, int64_t n_tokens, int64_t n_query) {
-  return static_cast<int64_t>(sizeof(float)) * (config.n_embd * n_tokens + n_query * config.n_head * config.head_dim);
+  return static_cast<int64_t>(sizeof(float)) *
+         (config.n_embd * n_tokens + n_query * config.n_head * (config.head_dim + 1));
 }
 
 Status check_token_ids(std::span<const int32_t> tokens, int n_vocab, std::string_view what) {
@@ -38,10 +39,12 @@ Result<std::vector<float>> prefill(Forward& forward, const PrefillRequest& reque
   RKV_CHECK(request.n_query <= n_tokens);
 
   const TensorSpec specs[] = {{GGML_TYPE_F32, {config.n_embd, n_tokens, 1, 1}},
-                              {GGML_TYPE_F32, {config.head_dim, config.n_head, n_window, 1}}};
-  RKV_ASSIGN_OR_RETURN(const auto scratch, forward.scratch(std::span(specs, wants_queries ? 2 : 1)));
+                              {GGML_TYPE_F32, {config.head_dim, config.n_head, n_window, 1}},
+                              {GGML_TYPE_F32, {n_window, config.n_head, 1, 1}}};
+  RKV_ASSIGN_OR_RETURN(const auto scratch, forward.scratch(std::span(specs, wants_queries ? 3 : 1)));
   ggml_tensor* hidden = scratch->tensor(0);
   ggml_tensor* queries = wants_queries ? scratch->tensor(1) : nullptr;
+  ggml_tensor* log_sums = wants_queries ? scratch->tensor(2) : nullptr;
 
   std::vector<float> logits;
   for (int il = 0; il < config.n_layer; ++il) {
@@ -71,8 +74,8 @@ Result<std::vector<float>> prefill(Forward& forward, const PrefillRequest& reque
       if (il + 1 < config.n_layer) batch.hidden_out = hidden;
       if (wants_queries && config.window_of(il) == 0) {
         const int64_t from = std::max(first, n_tokens - n_window);
-        batch.query_taps = {
-            {il, from - first, std::max<int64_t>(0, first + n - from), queries, from - (n_tokens - n_window)}};
+        batch.query_taps = {{il, from - first, std::max<int64_t>(0, first + n - from), queries,
+                             from - (n_tokens - n_window), log_sums}};
       }
       const auto last = static_cast<int32_t>(n - 1);
       if (il + 1 == config.n_layer && first + n == n_tokens) {
@@ -87,7 +90,7 @@ Result<std::vector<float>> prefill(Forward& forward, const PrefillRequest& reque
     const ViewLayer view = [&](unsigned needs, int64_t n_query) {
       RKV_CHECK(n_query <= n_window && (n_query > 0 || (needs & kTapsOfQueries) == 0) && config.window_of(il) == 0);
       const auto n = static_cast<int>(n_query);
-      return view_layer(forward, il, layer, needs, queries, n_window - n, n);
+      return view_layer(forward, il, layer, needs, queries, log_sums, n_window - n, n);
     };
     RKV_RETURN_IF_ERROR(request.on_layer(il, layer, view));
   }

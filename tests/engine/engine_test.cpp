@@ -391,7 +391,7 @@ TEST_F(EngineTest, LimitedDecodingScoresWithTheLastQueries) {
     LayerCache& before = twin.cache.layer(il);
     ASSERT_EQ(before.n_rows(), 33);
     const auto attention =
-        engine_->forward().window_attention(before, (*queries)->tensor(static_cast<size_t>(il)), 3, 6);
+        engine_->forward().window_attention(before, (*queries)->tensor(static_cast<size_t>(il)), nullptr, 3, 6);
     ASSERT_TRUE(attention.ok());
     LayerTaps taps = {.layer = il, .n_rows = 33, .n_head = 4, .n_head_kv = 2, .n_window = 6};
     taps.window_attention = *attention;

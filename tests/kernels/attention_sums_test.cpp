@@ -58,7 +58,9 @@ Inputs make_inputs(const Case& c) {
   return inputs;
 }
 
-std::vector<double> expected(const Case& c, const Inputs& inputs) {
+// log_sums: [n_query, n_head] if wanted.
+std::vector<double> expected(const Case& c, const Inputs& inputs, std::vector<float>* log_sums = nullptr) {
+  if (log_sums != nullptr) log_sums->resize(static_cast<size_t>(c.n_query * c.n_head()));
   std::vector<double> sums(static_cast<size_t>(c.most_rows() * c.n_head()));
   for (int64_t i = 0; i < c.n_query; ++i) {
     for (int64_t head = 0; head < c.n_head(); ++head) {
@@ -75,6 +77,10 @@ std::vector<double> expected(const Case& c, const Inputs& inputs) {
       const double largest = *std::max_element(weights.begin(), weights.end());
       double sum = 0.0;
       for (double& weight : weights) sum += weight = std::exp(weight - largest);
+      if (log_sums != nullptr) {
+        (*log_sums)[static_cast<size_t>(head * c.n_query + i)] =
+            static_cast<float>(largest * std::log2(std::exp(1.0)) + std::log2(sum));
+      }
       for (size_t row = 0; row < weights.size(); ++row) {
         sums[static_cast<size_t>(head * c.most_rows()) + row] += weights[row] / sum;
       }
@@ -83,7 +89,9 @@ std::vector<double> expected(const Case& c, const Inputs& inputs) {
   return sums;
 }
 
-std::vector<float> run(const Case& c, const Inputs& inputs, const KernelSet& kernels, int n_threads) {
+// log_sums: as attention would have left them, [n_query, n_head]; empty: to be made.
+std::vector<float> run(const Case& c, const Inputs& inputs, const KernelSet& kernels, int n_threads,
+                       std::vector<float> log_sums = {}) {
   const AttentionShape shape = {c.head_dim, c.n_query, c.n_head(), c.n_head_kv(), c.most_rows(), c.type, c.type};
   const AttentionSumsPlan plan = plan_attention_sums(shape, n_threads, kernels);
   std::vector<uint8_t> scratch(static_cast<size_t>(plan.scratch_bytes), 0xff);  // NaN, if read before it is written
@@ -102,19 +110,25 @@ std::vector<float> run(const Case& c, const Inputs& inputs, const KernelSet& ker
     for (std::thread& thread : threads) thread.join();
   };
   std::atomic<int64_t> next_unit[2] = {0, 0};
-  on_threads([&](int thread) { sum_scores(plan, call, scratch, next_unit[0], thread); });
-  on_threads([&](int thread) { merge_scores(plan, scratch, thread, n_threads); });
-  on_threads([&](int thread) { sum_weights(plan, call, scratch, next_unit[1], thread, out.data()); });
+  LogSums given;
+  if (log_sums.empty()) {
+    on_threads([&](int thread) { sum_scores(plan, call, scratch, next_unit[0], thread); });
+    on_threads([&](int thread) { merge_scores(plan, scratch, thread, n_threads); });
+  } else {
+    given = {log_sums.data(), c.n_query};
+  }
+  on_threads([&](int thread) { sum_weights(plan, call, given, scratch, next_unit[1], thread, out.data()); });
   return out;
 }
 
 // 1e-3 of the sums' length per head, as for attention itself; and a row's sum is wrong by no more than its scores, up
 // to 40 in 16 bits, let a weight be: some 4e-3.
-void expect_right(const Case& c, int n_threads = 1) {
+void expect_right(const Case& c, int n_threads = 1, bool with_log_sums = false) {
   const Inputs inputs = make_inputs(c);
-  const std::vector<double> wanted = expected(c, inputs);
+  std::vector<float> log_sums;
+  const std::vector<double> wanted = expected(c, inputs, with_log_sums ? &log_sums : nullptr);
   for (const KernelSet* kernels : kernel_sets()) {
-    const std::vector<float> got = run(c, inputs, *kernels, n_threads);
+    const std::vector<float> got = run(c, inputs, *kernels, n_threads, log_sums);
     const auto n = static_cast<size_t>(c.most_rows());
     for (size_t head = 0; head < got.size() / n; ++head) {
       double error = 0.0;
@@ -172,6 +186,15 @@ TEST(AttentionSums, RaggedRows) {
     c.n_group = 2;
     c.n_rows = {700, 130, 301};
     expect_right(c, 3);
+  }
+}
+
+TEST(AttentionSums, LogSumsOfAttentionWillDo) {
+  for (const int64_t n_query : {1, 40, 300}) {
+    Case c;
+    c.n_query = n_query;
+    c.n_rows = {700, 301};
+    expect_right(c, 3, /*with_log_sums=*/true);
   }
 }
 

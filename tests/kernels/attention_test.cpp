@@ -107,7 +107,9 @@ std::vector<double> expected(const Case& c, const Inputs& inputs) {
   return out;
 }
 
-std::vector<float> run(const Case& c, const Inputs& inputs, const KernelSet& kernels, int n_threads) {
+// log_sums: [n_query, n_head] or null; filled at the front of each head with those from first_log_sum on.
+std::vector<float> run(const Case& c, const Inputs& inputs, const KernelSet& kernels, int n_threads,
+                       float* log_sums = nullptr, int64_t first_log_sum = 0) {
   const AttentionShape shape = {c.head_dim, c.n_query, c.n_head(), c.n_head_kv, c.capacity() - 3, c.k_type, c.v_type};
   const AttentionPlan plan = plan_attention(shape, n_threads, kernels);
   std::vector<uint8_t> scratch(static_cast<size_t>(plan.scratch_bytes), 0xff);  // NaN, if read before it is written
@@ -130,7 +132,9 @@ std::vector<float> run(const Case& c, const Inputs& inputs, const KernelSet& ker
     for (std::thread& thread : threads) thread.join();
   };
   on_threads([&](int thread) { attend(plan, call, scratch, next_unit, thread); });
-  on_threads([&](int thread) { merge_attention(plan, scratch, out.data(), thread, n_threads); });
+  on_threads([&](int thread) {
+    merge_attention(plan, scratch, out.data(), {log_sums, c.n_query}, first_log_sum, thread, n_threads);
+  });
   return out;
 }
 
@@ -246,6 +250,41 @@ TEST(Attention, RaggedRowsWindowsAndNoMask) {
         c.window = window;
         c.causal = causal;
         expect_right(c, static_cast<int>(seed % 8) + 1);
+      }
+    }
+  }
+}
+
+TEST(Attention, LogSumsAreThoseOfTheScores) {
+  for (const int64_t n_query : {1, 5, 60}) {
+    Case c;
+    c.n_query = n_query;
+    c.n_rows = {700, 301};
+    const Inputs inputs = make_inputs(c);
+    const int64_t first = n_query / 3;
+    for (const KernelSet* kernels : kernel_sets()) {
+      std::vector<float> got(static_cast<size_t>(n_query * c.n_head()), NAN);
+      run(c, inputs, *kernels, 2, got.data(), first);
+      for (int64_t head = 0; head < c.n_head(); ++head) {
+        for (int64_t i = 0; i < n_query; ++i) {
+          const float at = got[static_cast<size_t>(head * n_query + i)];
+          if (i >= n_query - first) {
+            EXPECT_TRUE(std::isnan(at)) << "written, but not asked for";
+            continue;
+          }
+          const int64_t kv_head = head / c.n_group;
+          const int64_t query = first + i;
+          const float* q = &inputs.q[static_cast<size_t>((query * c.n_head() + head) * c.head_dim)];
+          double sum = 0.0;
+          for (int64_t row = 0; row < rows_of(c, kv_head) - n_query + query + 1; ++row) {
+            const float* k = &inputs.k.values[static_cast<size_t>((kv_head * c.capacity() + row) * c.head_dim)];
+            double score = 0.0;
+            for (int64_t d = 0; d < c.head_dim; ++d) score += static_cast<double>(q[d]) * k[d];
+            sum += std::exp(score * static_cast<double>(scale_of(c)));
+          }
+          // A weight's relative error, 1e-3, is the sum's at most.
+          EXPECT_NEAR(at, std::log2(sum), 2e-3) << kernels->name << " queries " << n_query;
+        }
       }
     }
   }

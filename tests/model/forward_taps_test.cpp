@@ -145,7 +145,7 @@ TEST_F(ForwardTapsTest, AttentionOfMoreQueriesThanABlockHolds) {
                                               {600, 31, KvType::kF16}}) {
     fill(n_rows, n_query, type);
     const double bound = type == KvType::kF32 ? 1e-5 : 4e-3;
-    const auto got = forward_->window_attention(*layer_, queries(), 1, static_cast<int>(n_query));
+    const auto got = forward_->window_attention(*layer_, queries(), nullptr, 1, static_cast<int>(n_query));
     ASSERT_TRUE(got.ok()) << got.status().message();
     for (size_t head = 0; head < queries_.size(); ++head) {
       Vector mean(static_cast<size_t>(n_rows), 0.0);

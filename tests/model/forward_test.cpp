@@ -153,7 +153,7 @@ TEST_F(ForwardTest, WindowAttentionIsThePlainLoops) {
                               FormatCase{KvType::kQ8_0, 0.03}, FormatCase{KvType::kQ4_0, 0.03}}) {
     const LayerCache layer = random_layer({c.type, KvType::kF16}, n_rows, 5);
     for (const auto& [first_slot, n_window] : {std::pair{0, 11}, {3, 8}, {0, 1}, {10, 1}, {2, 5}}) {
-      const auto got = forward_->window_attention(layer, queries, first_slot, n_window);
+      const auto got = forward_->window_attention(layer, queries, nullptr, first_slot, n_window);
       ASSERT_TRUE(got.ok()) << got.status().message();
       ASSERT_EQ(got->size(), static_cast<size_t>(n_rows * config().n_head));
       for (int head = 0; head < config().n_head; ++head) {
@@ -178,7 +178,7 @@ TEST_F(ForwardTest, WindowAttentionOverAsManyRowsAsQueries) {
   const LayerCache layer = random_layer(kF32Cache, 3, 5);
   const TensorSpec spec = {GGML_TYPE_F32, {config().head_dim, config().n_head, 3, 1}};
   const auto scratch = forward_->scratch({&spec, 1});  // zeros: every row seen gets the same attention
-  const auto got = forward_->window_attention(layer, (*scratch)->tensor(0), 0, 3);
+  const auto got = forward_->window_attention(layer, (*scratch)->tensor(0), nullptr, 0, 3);
   ASSERT_TRUE(got.ok());
   const double third = 1.0 / 3;
   for (int head = 0; head < config().n_head; ++head) {
