@@ -89,8 +89,8 @@ Result<std::vector<float>> Forward::window_attention(const LayerCache& cache, gg
   return result;
 }
 
-Status Forward::sum_window_attention(const LayerCache& cache, ggml_tensor* queries, int64_t first_slot, int64_t n_query,
-                                     std::span<float> sums) {
+Status Forward::sum_window_attention(const LayerCache& cache, ggml_tensor* queries, ggml_tensor* log_sums,
+                                     int64_t first_slot, int64_t n_query, std::span<float> sums) {
   const ModelConfig& config = model_->config();
   // Attention by ggml leaves none.
   if (!AttentionOp::supports(cache.k(), cache.v())) log_sums = nullptr;
