@@ -107,7 +107,7 @@ TEST_F(AttentionOpTest, OpsAgreeInEveryFormat) {
       }
       ggml_tensor* queries = ggml_permute(context, q, 0, 2, 1, 3);
       AttentionOp op;
-      ggml_tensor* ours = op.add(context, queries, k, v, 0.125F, /*window=*/0, 2);
+      ggml_tensor* ours = op.add(context, queries, k, v, 0.125F, /*window=*/0, {}, 2);
       ggml_tensor* theirs = ggml_flash_attn_ext(context, queries, k, v, mask, 0.125F, 0.0F, 0.0F);
       ggml_cgraph* graph = ggml_new_graph(context);
       ggml_build_forward_expand(graph, ours);
