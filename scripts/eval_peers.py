@@ -80,7 +80,7 @@ class OpenVino:
         scheduler = openvino_peer.scheduler_of(openvino_genai, N_BATCH, rows)
         self.n_block = -(-n_tokens // BLOCK) + 8  # and some that evicted ones wait in
         scheduler.num_kv_blocks = self.n_block
-        properties = {"INFERENCE_NUM_THREADS": args.threads}
+        properties = {"INFERENCE_NUM_THREADS": args.threads, **args.peer_properties}
         self.pipeline = openvino_genai.ContinuousBatchingPipeline(args.model, scheduler, "CPU", properties)
 
     def answer(self, prompt, n_layer):
@@ -126,6 +126,7 @@ def run_openvino(args, header, prompts, path):
     import openvino_genai
 
     made_by = {"fingerprint": header["fingerprint"], "openvino_genai": openvino_genai.__version__}
+    made_by["properties"] = args.peer_properties
     answers = Answers(path, {"format": FORMAT, "version": 1, **made_by})
     todo = {}  # by the rows a pipeline is set to: loading one takes seconds
     for prompt in prompts:
@@ -285,6 +286,7 @@ def parse_args():
     parser.add_argument("--policies", default="full,snapkv,snapkv+pyramid,h2o,streaming_llm", help="ours")
     parser.add_argument("--budgets", default="10%,20%", help="fractions of the rows that every policy keeps")
     parser.add_argument("--question", default="both", choices=("aware", "both"), help=f"{OPENVINO}: aware alone")
+    parser.add_argument("--peer-properties", default="", help="of OpenVINO in place of its own, as in A=1,B=f16")
     parser.add_argument("--out", required=True, help="folder for everything measured; the same command goes on from it")
     parser.add_argument("--json", help="file for the table's figures")
     parser.add_argument("eval_flags", nargs="*", help="behind --: more flags of `ripplekv eval`")
@@ -301,6 +303,10 @@ def parse_args():
     if not all(0 < kept < 1 for kept in budgets):
         parser.error(f"--budgets: got '{args.budgets}', expected fractions between 0 and 1, as in 10%,20%")
     args.budgets = sorted(set(budgets))
+    pairs = [text.partition("=") for text in args.peer_properties.split(",") if text]
+    if not all(name and value for name, _, value in pairs):
+        parser.error(f"--peer-properties: got '{args.peer_properties}', expected names with values, as in A=1,B=f16")
+    args.peer_properties = {name: value for name, _, value in pairs}
     return args
 
 
@@ -327,7 +333,7 @@ def main():
         print("failed: {sample}, {policy}, {question}, at {kept:.4g}: {error}".format(**failure))
     if args.json:
         with open(args.json, "w", encoding="utf-8") as file:
-            common = {"model": header["model"], "suite": args.suite, "blocks": BLOCK}
+            common = {"model": header["model"], "suite": args.suite, "peer_properties": args.peer_properties}
             json.dump({**common, "rows": rows, "failures": failures}, file, indent=1)
     sys.exit(1 if failures or code else 0)
 

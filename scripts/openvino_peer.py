@@ -12,8 +12,9 @@ OPENVINO = "OpenVINO GenAI"
 
 def rows_for(kept, n_prompt):
     """What eviction is set to so that each layer holds nearest to this fraction of the prompt: beside these rows it
-    keeps those of the block that is not full."""
-    return max(BLOCKS_MIN, round((kept * n_prompt - n_prompt % BLOCK) / BLOCK)) * BLOCK
+    keeps those of the block that is not full, of which the token decoded before is one."""
+    beside = (n_prompt + 1) % BLOCK - 1
+    return max(BLOCKS_MIN, round((kept * n_prompt - beside) / BLOCK)) * BLOCK
 
 
 def scheduler_of(genai, n_batch, rows=None):

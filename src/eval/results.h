@@ -51,7 +51,8 @@ ResultLine result_line(const std::string& sample, const std::string& task, Quest
 class ResultsFile {
  public:
   // header: what must agree for a file to be gone on with. Creates the file, or reads what is there and cuts a torn
-  // last line; fresh: replaces results, never anything else. With several ranks, or where a run of several left parts, lines go to this rank's part until join().
+  // last line; fresh: replaces results, never anything else. With several ranks, or where a run of several left parts,
+  // lines go to this rank's part until join().
   // Errors: a file that is something else, of another header (names the first key that differs), damaged lines (file
   // and line named), one that cannot be written.
   static Result<ResultsFile> open(const std::string& path, const nlohmann::ordered_json& header, bool fresh,

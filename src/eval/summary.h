@@ -23,7 +23,7 @@ struct SummaryRow {
   double rows = 0;  // means over samples
   double bytes = 0;
   double held = -1;  // mean of ResultLine::held; -1: the lines do not say
-  Interval kl;  // mean, with its 95% bootstrap interval
+  Interval kl;       // mean, with its 95% bootstrap interval
   double kl_median = 0;
   double kl_worst = 0;
   std::string worst_sample;

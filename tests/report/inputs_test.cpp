@@ -111,10 +111,10 @@ TEST_F(InputsTest, NumbersThatCannotBeAreRefused) {
     EXPECT_NE(read.status().message().find("b.json[0]: key"), std::string::npos) << read.status().message();
     EXPECT_NE(read.status().message().find("got -1, expected a number from 0 on"), std::string::npos);
   }
-  for (const char* row : {R"("kept": 1.5, "rho": 0)", R"("kept": 0.1, "rho": 2)", R"("kept": 0.1, "rho": 0, "lo": -3)",
-                          R"("kept": 0.1, "rho": 0, "lo": 0.5, "hi": 0.4)",
-                          R"("kept": 0.1, "rho": 0.3, "lo": 0.4, "hi": 0.5)",
-                          R"("kept": 0.1, "rho": 0.6, "lo": 0.4, "hi": 0.5)"}) {
+  for (const char* row :
+       {R"("kept": 1.5, "rho": 0)", R"("kept": 0.1, "rho": 2)", R"("kept": 0.1, "rho": 0, "lo": -3)",
+        R"("kept": 0.1, "rho": 0, "lo": 0.5, "hi": 0.4)", R"("kept": 0.1, "rho": 0.3, "lo": 0.4, "hi": 0.5)",
+        R"("kept": 0.1, "rho": 0.6, "lo": 0.4, "hi": 0.5)"}) {
     const auto read = read_validation(put("v.json", std::string(R"({"spearman": [{"signal": "s", )") + row + "}]}"));
     ASSERT_FALSE(read.ok()) << row;
     EXPECT_NE(read.status().message().find("v.json: key 'spearman'[0]: key"), std::string::npos)
