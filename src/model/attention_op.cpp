@@ -6,7 +6,9 @@
 
 #include <ggml.h>
 
+#include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "model/cpu_compute.h"
 
@@ -28,9 +30,9 @@ std::optional<RowType> row_type(ggml_type type) {
   }
 }
 
-AttentionRows rows_of(const ggml_tensor* tensor) {
+AttentionRows rows_of(const ggml_tensor* tensor, const HeadRows& ragged) {
   return {*row_type(tensor->type), static_cast<const uint8_t*>(tensor->data), static_cast<int64_t>(tensor->nb[1]),
-          static_cast<int64_t>(tensor->nb[2])};
+          static_cast<int64_t>(tensor->nb[2]), ragged.first.empty() ? nullptr : ragged.first.data()};
 }
 
 }  // namespace
@@ -41,10 +43,11 @@ bool AttentionOp::supports(const ggml_tensor* k, const ggml_tensor* v) {
   return k_type && v_type && attention_supports(k->ne[0], *k_type, *v_type) && on_cpu(k) && on_cpu(v);
 }
 
-ggml_tensor* AttentionOp::add(ggml_context* context, ggml_tensor* q, ggml_tensor* k, ggml_tensor* v, float scale,
-                              int64_t window, int n_threads) {
-  const AttentionShape shape = {q->ne[0], q->ne[1],           q->ne[2],          k->ne[2],
-                                k->ne[1], *row_type(k->type), *row_type(v->type)};
+ggml_tensor* AttentionOp::add(ggml_context* context, ggml_tensor* q, ggml_tensor* k, ggml_tensor* v, HeadRows ragged,
+                              float scale, int64_t window, int n_threads) {
+  ragged_ = std::move(ragged);
+  const int64_t n_rows = ragged_.n.empty() ? k->ne[1] : *std::max_element(ragged_.n.begin(), ragged_.n.end());
+  const AttentionShape shape = {q->ne[0], q->ne[1], q->ne[2], k->ne[2], n_rows, *row_type(k->type), *row_type(v->type)};
   plan_ = plan_attention(shape, n_threads);
   scale_ = scale;
   window_ = window;
@@ -62,9 +65,10 @@ void AttentionOp::run_units(ggml_tensor* scratch, int thread, int /*n_threads*/,
   call.q = static_cast<const float*>(q->data);
   call.q_query_stride = static_cast<int64_t>(q->nb[1] / sizeof(float));
   call.q_head_stride = static_cast<int64_t>(q->nb[2] / sizeof(float));
-  call.k = rows_of(scratch->src[1]);
-  call.v = rows_of(scratch->src[2]);
+  call.k = rows_of(scratch->src[1], self->ragged_);
+  call.v = rows_of(scratch->src[2], self->ragged_);
   call.n_rows = {&self->plan_.shape.n_rows, 1};
+  if (!self->ragged_.n.empty()) call.n_rows = self->ragged_.n;
   call.scale = self->scale_;
   call.window = self->window_;
   attend(self->plan_, call, {static_cast<uint8_t*>(scratch->data), static_cast<size_t>(self->plan_.scratch_bytes)},

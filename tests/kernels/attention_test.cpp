@@ -46,7 +46,9 @@ struct Rows {
   std::vector<uint8_t> bytes;
   std::vector<float> values;  // [head_dim, capacity, n_head_kv]
 
-  AttentionRows view() const { return {type, bytes.data(), row_stride, head_stride}; }
+  const int64_t* first_rows = nullptr;
+
+  AttentionRows view() const { return {type, bytes.data(), row_stride, head_stride, first_rows}; }
 };
 
 void append(std::vector<uint8_t>& bytes, const void* from, size_t n) {
@@ -315,6 +317,40 @@ TEST(Attention, RaggedRowsWindowsAndNoMask) {
         c.window = window;
         c.causal = causal;
         expect_right(c, static_cast<int>(seed % 8) + 1);
+      }
+    }
+  }
+}
+
+// Rows that lie behind each other instead of a plane per head are the same rows.
+TEST(Attention, WhereHeadsBeginChangesNoBit) {
+  for (const RowType type : {RowType::kF16, RowType::kQ4_0}) {
+    for (const int64_t n_query : {1, 5, 60}) {
+      Case c;
+      c.seed = 3000;
+      c.n_query = n_query;
+      c.n_head_kv = 3;
+      c.n_rows = {700, 60, 301};
+      c.k_type = c.v_type = type;
+      const Inputs planes = make_inputs(c);
+      Inputs packed = planes;
+      std::vector<int64_t> first_rows;
+      const auto pack = [&](Rows& rows) {
+        const std::vector<uint8_t> before = std::move(rows.bytes);
+        rows.bytes.clear();
+        first_rows.clear();
+        for (int64_t head = 0; head < c.n_head_kv; ++head) {
+          first_rows.push_back(static_cast<int64_t>(rows.bytes.size()) / rows.row_stride);
+          append(rows.bytes, before.data() + head * rows.head_stride,
+                 static_cast<size_t>(rows_of(c, head) * rows.row_stride));
+        }
+      };
+      pack(packed.k);
+      pack(packed.v);
+      packed.k.first_rows = packed.v.first_rows = first_rows.data();
+      EXPECT_EQ(first_rows, (std::vector<int64_t>{0, 700, 760}));
+      for (const KernelSet* kernels : kernel_sets()) {
+        EXPECT_EQ(run(c, packed, *kernels, 2), run(c, planes, *kernels, 2)) << c.text() << " " << kernels->name;
       }
     }
   }
