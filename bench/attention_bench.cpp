@@ -62,7 +62,7 @@ class Attention {
       ggml_tensor* v = view(rows[static_cast<size_t>(2 * i + 1)]);
       ggml_tensor* out = nullptr;
       if (by == CpuKernels::kOurs) {
-        out = ops_[static_cast<size_t>(i)].add(graph_.nodes(), queries, k, v, scale, 0, {}, kThreads);
+        out = ops_[static_cast<size_t>(i)].add(graph_.nodes(), queries, k, v, {}, scale, 0, {}, kThreads);
       } else {
         out = ggml_flash_attn_ext(graph_.nodes(), queries, k, v, n_query == 1 ? nullptr : mask, scale, 0.0F, 0.0F);
         ggml_prec_set_acc(out, GGML_PREC_F32);

@@ -9,7 +9,7 @@
 
 namespace ripplekv {
 
-// keep[kv head] = sorted, unique row indices; the same count for every head.
+// keep[kv head] = sorted, unique row indices. Counts may differ, but sum to a multiple of the heads: a layer's rows.
 using KeepList = std::vector<std::vector<int32_t>>;
 
 }  // namespace ripplekv

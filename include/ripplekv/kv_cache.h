@@ -51,8 +51,8 @@ class LayerCache {
   // Errors: the format does not fit head_dim; out of memory (names the size).
   static Result<LayerCache> create(ggml_backend_buffer_type* buffer_type, const LayerShape& shape,
                                    const KvFormat& format, int64_t capacity);
-  // A cache of rows that were held before: positions per KV head (equally many, at least one, ascending), and the bytes
-  // of read_k_bytes() and read_v_bytes(). Exactly their capacity. Errors: as create().
+  // A cache of rows that were held before: positions per KV head (at least one each, ascending; in all a multiple of
+  // the heads), and the bytes of read_k_bytes() and read_v_bytes(). Exactly their capacity. Errors: as create().
   static Result<LayerCache> from_rows(ggml_backend_buffer_type* buffer_type, const LayerShape& shape,
                                       const KvFormat& format, std::vector<std::vector<int32_t>> positions,
                                       std::span<const uint8_t> k, std::span<const uint8_t> v);
@@ -60,32 +60,40 @@ class LayerCache {
   LayerCache& operator=(LayerCache&&) noexcept;
   ~LayerCache();
 
+  // Rows per KV head, on the mean: heads may hold other numbers of rows than each other, whose sum is a multiple of
+  // n_head_kv. Every head has room for the same number of rows more.
   int64_t n_rows() const { return n_rows_; }
   int64_t capacity() const { return capacity_; }
+  int64_t n_rows(int head) const { return static_cast<int64_t>(positions(head).size()); }
+  std::vector<int64_t> head_rows() const;   // [n_head_kv] of each head
+  std::vector<int64_t> first_rows() const;  // [n_head_kv] where in k() and v() the rows of each head begin
+  bool ragged() const;                      // not all heads hold n_rows()
   const LayerShape& shape() const { return shape_; }
   const KvFormat& format() const { return format_; }
 
-  // format().k / .v [head_dim, capacity, n_head_kv]; rows >= n_rows() hold nothing.
+  // format().k / .v [head_dim, capacity, n_head_kv], in which row r of a head is row first_rows()[head] + r of
+  // capacity * n_head_kv. What lies behind a head's rows holds nothing. Unless ragged(), a head is a plane.
   ggml_tensor* k() const;
   ggml_tensor* v() const;
 
-  // True positions of the rows of a head, ascending. [n_rows]
+  // True positions of the rows of a head, ascending. [n_rows(head)]
   std::span<const int32_t> positions(int head) const;
 
   // Room for `n` more rows, and some of the `n_later` that may follow those; existing rows keep their place and bytes.
   // While they move, the old allocation stands beside the new one.
   Status reserve_more(int64_t n, int64_t n_later = kManyRows);
 
-  // Declares that rows [n_rows, n_rows + n) were written (same place in every head) for positions pos0, pos0 + 1, ...
+  // Declares that the n rows behind those of every head were written, for positions pos0, pos0 + 1, ...
   // REQUIRES: n_rows() + n <= capacity().
   void append_written(int64_t pos0, int64_t n);
 
-  // Forgets rows >= n. REQUIRES: n <= n_rows().
+  // Forgets the last n_rows() - n rows of every head. REQUIRES: every head has so many.
   void truncate(int64_t n);
 
   // A new cache with the kept rows, and exactly their capacity and n_room rows more. Bytes stay unchanged, or are
   // rounded to another format. Errors: as create().
-  // REQUIRES: keep has one list per KV head, equally long, sorted, unique, each < n_rows().
+  // REQUIRES: keep has one list per KV head, not empty, sorted, unique, each < n_rows(head); as long as each other, or
+  // in all a multiple of the heads: bytes are those of equally many rows.
   Result<LayerCache> gather(const KeepList& keep, int64_t n_room = 0) const { return gather(keep, format_, n_room); }
   Result<LayerCache> gather(const KeepList& keep, const KvFormat& format, int64_t n_room = 0) const;
 
@@ -94,16 +102,18 @@ class LayerCache {
   // nothing has changed.
   Status compact(const KeepList& keep);
   bool compacts_in_place() const;
-  KeepList last_rows(int64_t n) const;  // of every head. REQUIRES: 1 <= n <= n_rows()
+  KeepList last_rows(int64_t n) const;  // of every head. REQUIRES: 1 <= n <= n_rows(head)
+  KeepList all_rows() const;
 
   Result<LayerCache> copy() const;
 
-  // K or V of the rows held, as F32 [head_dim, n_rows, n_head_kv]; dequantised or quantised on the way.
+  // K or V of the rows held, as F32 [head_dim, n_rows, n_head_kv], or [head_dim, n_rows(0)], [head_dim, n_rows(1)],
+  // ...; dequantised or quantised on the way.
   std::vector<float> read_k() const;
   std::vector<float> read_v() const;
   void write_v(std::span<const float> values);
   // The raw bytes of the rows held, head by head, to be put back exactly. write_v_bytes REQUIRES: bytes of
-  // read_v_bytes() of the same n_rows.
+  // read_v_bytes() of the same rows.
   std::vector<uint8_t> read_k_bytes() const;
   std::vector<uint8_t> read_v_bytes() const;
   void write_v_bytes(std::span<const uint8_t> bytes);

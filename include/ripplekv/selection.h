@@ -41,6 +41,7 @@ struct SelectorOptions {
   bool value_norm = false;  // weight scores by ||V|| of the row
   int n_sink = 4;           // first rows kept by the methods that keep sinks, and by sinks+<name>
   uint64_t seed = 0;        // `random`
+  double head_floor = 1.0;  // share of a layer's rows that each of its KV heads keeps at least; 1: all equally many
   bool operator==(const SelectorOptions&) const = default;
 };
 
@@ -66,7 +67,8 @@ struct SelectorInfo {
 std::span<const SelectorInfo> selector_registry();
 
 // `sinks+<name>` is the method with the first n_sink and the last `window` rows protected besides.
-// Errors: unknown name (lists what exists), window < 1 or > kWindowMax, even or non-positive kernel, negative sinks.
+// Errors: unknown name (lists what exists), window < 1 or > kWindowMax, even or non-positive kernel, negative sinks, a
+// head_floor outside 0 to 1, or below 1 for a method whose scores do not compare between heads.
 Result<std::unique_ptr<Selector>> make_selector(std::string_view name, const SelectorOptions& options);
 
 // The one top-k: keeps protected rows and the best-scoring others until each head holds `rows`. Ties go to the
@@ -75,6 +77,18 @@ Result<std::unique_ptr<Selector>> make_selector(std::string_view name, const Sel
 // REQUIRES: scores.size() == n_rows * n_head_kv, n_rows < 2^31, rows >= 1.
 KeepList prune(std::span<const float> scores, int64_t n_rows, int n_head_kv, int64_t rows,
                const ProtectedRows& protected_rows);
+
+// As prune(), of heads that may have other numbers of rows than each other and that may share rows * n_head_kv rows
+// unequally (head-adaptive counts: Feng et al. 2024, "Ada-KV"). Every head keeps its protected rows, clamped as above,
+// and its best ones up to head_floor * rows in all, rounded down; the best of all other rows, whichever their head,
+// make up the sum, which is exact. Ties go to the lower row, then to the lower head. A head_floor of 1 gives heads of
+// equally many rows equal counts, and heads that have too few what they have. O(rows of all heads) on average.
+// scores: F32, n_rows[0] of head 0, then n_rows[1] of head 1, ... REQUIRES: as prune(), 0 <= head_floor <= 1.
+KeepList prune_heads(std::span<const float> scores, std::span<const int64_t> n_rows, int64_t rows,
+                     const ProtectedRows& protected_rows, double head_floor);
+
+// Scores for prune_heads() of a layer seen in parts, each of which has some of its heads in their order.
+std::vector<float> score_parts(const Selector& selector, std::span<const LayerTaps> parts);
 
 // 1-D pooling of each of `n_head_kv` score rows with zero padding that counts in the mean (as torch's avg_pool1d).
 // x: F32 [n, n_head_kv], pooled in place. kMax: padding never wins. O(n) for any kernel. REQUIRES: kernel odd, >= 1.

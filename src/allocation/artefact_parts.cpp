@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 RippleKV contributors
 // SPDX-License-Identifier: MIT
 //
-// JSON of the shared parts of the artefacts. Every member has a key of its own name; every key must be there.
+// JSON of the shared parts of the artefacts. Every member has a key of its own name; every key must be there
+// unless it is said to be optional in docs/formats.md.
 #include "allocation/artefact_parts.h"
 
 #include <fmt/format.h>
@@ -34,13 +35,15 @@ nlohmann::ordered_json to_json(const ModelId& model) {
 }
 
 nlohmann::ordered_json to_json(const SelectorOptions& options) {
-  return {{"window", options.window},
-          {"kernel", options.kernel},
-          {"pooling", options.pooling == Pooling::kMax ? "max" : "average"},
-          {"group", options.group == GroupReduce::kMax ? "max" : "mean"},
-          {"value_norm", options.value_norm},
-          {"n_sink", options.n_sink},
-          {"seed", options.seed}};
+  nlohmann::ordered_json json = {{"window", options.window},
+                                 {"kernel", options.kernel},
+                                 {"pooling", options.pooling == Pooling::kMax ? "max" : "average"},
+                                 {"group", options.group == GroupReduce::kMax ? "max" : "mean"},
+                                 {"value_norm", options.value_norm},
+                                 {"n_sink", options.n_sink},
+                                 {"seed", options.seed}};
+  if (options.head_floor != 1.0) json["head_floor"] = options.head_floor;
+  return json;
 }
 
 Result<ModelId> read_model_id(const JsonObject& parent) {
@@ -83,6 +86,9 @@ Result<SelectorOptions> read_selector_options(const JsonObject& parent) {
   RKV_ASSIGN_OR_RETURN(options.value_norm, object.boolean("value_norm"));
   RKV_ASSIGN_OR_RETURN(options.n_sink, object.small_integer("n_sink", kIntMin, kIntMax));
   RKV_ASSIGN_OR_RETURN(options.seed, object.unsigned_integer("seed"));
+  if (object.has("head_floor")) {
+    RKV_ASSIGN_OR_RETURN(options.head_floor, object.number("head_floor"));
+  }
   return options;
 }
 

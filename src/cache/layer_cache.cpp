@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Layout: K then V in one arena, each [head_dim, capacity, n_head_kv]: the rows of one head are contiguous, so kept
-// rows move as bytes and attention reads each head in one stream. Rows are only read and written through ggml's backend
-// calls.
+// rows move as bytes and attention reads each head in one stream. Heads with fewer rows than others lie closer to each
+// other, with the same room behind each, so that the size is that of equal heads. Rows are only read and written
+// through ggml's backend calls.
 #include <fmt/format.h>
 #include <ggml-backend.h>
 
@@ -40,28 +41,51 @@ std::vector<uint8_t> from_floats(ggml_type type, std::span<const float> values, 
   return bytes;
 }
 
-// Copies rows of one tensor between two capacities and types, head by head. `rows_of(head)` lists source rows, in
-// order.
-template <class RowsOf>
-void copy_rows(const ggml_tensor* from, ggml_tensor* to, int64_t n_rows_from, int64_t n_rows_to, RowsOf rows_of) {
+// Copies rows of head after head from one tensor to another, whose types may differ. `keep[head]` lists source rows, in
+// order; heads begin at the rows given.
+void copy_rows(const ggml_tensor* from, std::span<const int64_t> from_first, ggml_tensor* to,
+               std::span<const int64_t> to_first, const KeepList& keep) {
   const size_t row = from->nb[1];
-  std::vector<uint8_t> source(row * static_cast<size_t>(n_rows_from));
-  std::vector<uint8_t> kept(row * static_cast<size_t>(n_rows_to));
-  for (int64_t head = 0; head < from->ne[2]; ++head) {
-    ggml_backend_tensor_get(from, source.data(), static_cast<size_t>(head) * from->nb[2], source.size());
+  std::vector<uint8_t> source;
+  std::vector<uint8_t> kept;
+  for (size_t head = 0; head < keep.size(); ++head) {
+    const std::vector<int32_t>& rows = keep[head];
+    if (rows.empty()) continue;
+    source.resize(row * (static_cast<size_t>(rows.back()) + 1));
+    kept.resize(row * rows.size());
+    ggml_backend_tensor_get(from, source.data(), static_cast<size_t>(from_first[head]) * row, source.size());
     uint8_t* out = kept.data();
-    for (int64_t r : rows_of(head)) {
+    for (const int32_t r : rows) {
       std::copy_n(source.data() + row * static_cast<size_t>(r), row, out);
       out += row;
     }
-    const size_t plane = static_cast<size_t>(head) * to->nb[2];
+    const size_t at = static_cast<size_t>(to_first[head]) * to->nb[1];
     if (from->type == to->type) {
-      ggml_backend_tensor_set(to, kept.data(), plane, kept.size());
+      ggml_backend_tensor_set(to, kept.data(), at, kept.size());
     } else {
-      const auto rounded = from_floats(to->type, to_floats(from->type, kept, n_rows_to * from->ne[0]), from->ne[0]);
-      ggml_backend_tensor_set(to, rounded.data(), plane, rounded.size());
+      const auto n = static_cast<int64_t>(rows.size()) * from->ne[0];
+      const auto rounded = from_floats(to->type, to_floats(from->type, kept, n), from->ne[0]);
+      ggml_backend_tensor_set(to, rounded.data(), at, rounded.size());
     }
   }
+}
+
+int64_t n_rows_of(const KeepList& lists) {
+  size_t n = 0;
+  for (const auto& list : lists) n += list.size();
+  RKV_CHECK(n % lists.size() == 0);
+  return static_cast<int64_t>(n / lists.size());
+}
+
+// Where heads begin that lie behind each other, each with room for n_room rows more.
+std::vector<int64_t> first_rows_of(const KeepList& lists, int64_t n_room) {
+  std::vector<int64_t> first;
+  int64_t next = 0;
+  for (const auto& list : lists) {
+    first.push_back(next);
+    next += static_cast<int64_t>(list.size()) + n_room;
+  }
+  return first;
 }
 
 }  // namespace
@@ -108,13 +132,13 @@ Result<LayerCache> LayerCache::from_rows(ggml_backend_buffer_type* buffer_type, 
                                          const KvFormat& format, std::vector<std::vector<int32_t>> positions,
                                          std::span<const uint8_t> k, std::span<const uint8_t> v) {
   RKV_CHECK(positions.size() == static_cast<size_t>(shape.n_head_kv));
-  const size_t n_rows = positions[0].size();
+  const int64_t n_rows = n_rows_of(positions);
   for (const auto& of_head : positions) {
-    RKV_CHECK(of_head.size() == n_rows);
+    RKV_CHECK(!of_head.empty());
     RKV_CHECK(std::adjacent_find(of_head.begin(), of_head.end(), std::greater_equal<>()) == of_head.end());
   }
-  RKV_ASSIGN_OR_RETURN(LayerCache cache, create(buffer_type, shape, format, static_cast<int64_t>(n_rows)));
-  cache.n_rows_ = static_cast<int64_t>(n_rows);
+  RKV_ASSIGN_OR_RETURN(LayerCache cache, create(buffer_type, shape, format, n_rows));
+  cache.n_rows_ = n_rows;
   const bool heads_agree =
       std::all_of(positions.begin(), positions.end(), [&](const auto& of_head) { return of_head == positions[0]; });
   positions.resize(heads_agree ? 1 : positions.size());
@@ -131,18 +155,35 @@ std::span<const int32_t> LayerCache::positions(int head) const {
   return positions_.size() == 1 ? positions_[0] : positions_[static_cast<size_t>(head)];
 }
 
+std::vector<int64_t> LayerCache::head_rows() const {
+  std::vector<int64_t> rows;
+  for (int head = 0; head < shape_.n_head_kv; ++head) rows.push_back(n_rows(head));
+  return rows;
+}
+
+std::vector<int64_t> LayerCache::first_rows() const {
+  std::vector<int64_t> first;
+  int64_t next = 0;
+  for (int head = 0; head < shape_.n_head_kv; ++head) {
+    first.push_back(next);
+    next += n_rows(head) + capacity_ - n_rows_;
+  }
+  return first;
+}
+
+bool LayerCache::ragged() const {
+  return std::any_of(positions_.begin(), positions_.end(),
+                     [&](const auto& of_head) { return std::cmp_not_equal(of_head.size(), n_rows_); });
+}
+
 Status LayerCache::reserve_more(int64_t n, int64_t n_later) {
   const int64_t wanted = n_rows_ + n;
   if (wanted <= capacity_) return ok_status();
   const int64_t capacity = std::clamp(capacity_ + std::max(kGrowRows, capacity_ / 16), wanted, wanted + n_later);
   RKV_ASSIGN_OR_RETURN(auto arena, allocate(capacity));
-  if (n_rows_ > 0) {
-    std::vector<int64_t> all(static_cast<size_t>(n_rows_));
-    std::iota(all.begin(), all.end(), 0);
-    for (size_t i = 0; i < 2; ++i) {
-      copy_rows(arena_->tensor(i), arena->tensor(i), n_rows_, n_rows_,
-                [&](int64_t) -> const std::vector<int64_t>& { return all; });
-    }
+  const KeepList all = all_rows();
+  for (size_t i = 0; i < 2; ++i) {
+    copy_rows(arena_->tensor(i), first_rows(), arena->tensor(i), first_rows_of(all, capacity - n_rows_), all);
   }
   arena_ = std::move(arena);
   capacity_ = capacity;
@@ -161,7 +202,10 @@ void LayerCache::append_written(int64_t pos0, int64_t n) {
 void LayerCache::truncate(int64_t n) {
   RKV_CHECK(n >= 0 && n <= n_rows_);
   if (n == n_rows_) return;
-  for (auto& positions : positions_) positions.resize(static_cast<size_t>(n));
+  for (auto& positions : positions_) {
+    RKV_CHECK(std::cmp_greater_equal(positions.size(), n_rows_ - n));
+    positions.resize(positions.size() - static_cast<size_t>(n_rows_ - n));
+  }
   n_rows_ = n;
   while (!truncations_.empty() && truncations_.back().second >= n) truncations_.pop_back();
   truncations_.emplace_back(++n_truncated_, n);
@@ -175,9 +219,10 @@ bool LayerCache::still_holds(const Mark& mark, int64_t n) const {
 }
 
 void LayerCache::check_keep(const KeepList& keep) const {
-  RKV_CHECK(keep.size() == static_cast<size_t>(shape_.n_head_kv) && !keep[0].empty());
-  for (const auto& rows : keep) {
-    RKV_CHECK(rows.size() == keep[0].size() && rows.front() >= 0 && rows.back() < n_rows_);
+  RKV_CHECK(keep.size() == static_cast<size_t>(shape_.n_head_kv));
+  for (size_t head = 0; head < keep.size(); ++head) {
+    const std::vector<int32_t>& rows = keep[head];
+    RKV_CHECK(!rows.empty() && rows.front() >= 0 && rows.back() < n_rows(static_cast<int>(head)));
     RKV_CHECK(std::adjacent_find(rows.begin(), rows.end(), std::greater_equal<>()) == rows.end());
   }
 }
@@ -197,27 +242,37 @@ std::vector<std::vector<int32_t>> LayerCache::positions_of(const KeepList& keep)
 Result<LayerCache> LayerCache::gather(const KeepList& keep, const KvFormat& format, int64_t n_room) const {
   check_keep(keep);
   RKV_RETURN_IF_ERROR(check_kv_format(format, shape_.head_dim));
-  const auto n_keep = static_cast<int64_t>(keep[0].size());
+  const int64_t n_keep = n_rows_of(keep);
   LayerCache kept(buffer_type_, shape_, format);
   RKV_ASSIGN_OR_RETURN(kept.arena_, kept.allocate(n_keep + n_room));
   kept.capacity_ = n_keep + n_room;
   kept.n_rows_ = n_keep;
   kept.generation_ = generation_ + 1;
-  for (size_t i = 0; i < 2; ++i) {
-    copy_rows(arena_->tensor(i), kept.arena_->tensor(i), n_rows_, n_keep,
-              [&](int64_t head) -> const std::vector<int32_t>& { return keep[static_cast<size_t>(head)]; });
-  }
   kept.positions_ = positions_of(keep);
+  for (size_t i = 0; i < 2; ++i) {
+    copy_rows(arena_->tensor(i), first_rows(), kept.arena_->tensor(i), kept.first_rows(), keep);
+  }
   return kept;
 }
 
 bool LayerCache::compacts_in_place() const { return arena_->can_shrink(); }
 
 KeepList LayerCache::last_rows(int64_t n) const {
-  RKV_CHECK(n >= 1 && n <= n_rows_);
-  std::vector<int32_t> rows(static_cast<size_t>(n));
-  std::iota(rows.begin(), rows.end(), static_cast<int32_t>(n_rows_ - n));
-  return KeepList(static_cast<size_t>(shape_.n_head_kv), rows);
+  KeepList rows = all_rows();
+  for (auto& of_head : rows) {
+    RKV_CHECK(n >= 1 && std::cmp_less_equal(n, of_head.size()));
+    of_head.erase(of_head.begin(), of_head.end() - n);
+  }
+  return rows;
+}
+
+KeepList LayerCache::all_rows() const {
+  KeepList rows;
+  for (int head = 0; head < shape_.n_head_kv; ++head) {
+    std::vector<int32_t>& of_head = rows.emplace_back(static_cast<size_t>(n_rows(head)));
+    std::iota(of_head.begin(), of_head.end(), 0);
+  }
+  return rows;
 }
 
 Status LayerCache::compact(const KeepList& keep) {
@@ -227,16 +282,17 @@ Status LayerCache::compact(const KeepList& keep) {
     return ok_status();
   }
   check_keep(keep);
-  const auto n_keep = static_cast<int64_t>(keep[0].size());
+  const int64_t n_keep = n_rows_of(keep);
   const auto layout = specs(n_keep);
+  const std::vector<int64_t> first = first_rows();
   // In ascending order of address every row moves down or stays, so none is overwritten before it has moved.
   for (size_t i = 0; i < 2; ++i) {
     const ggml_tensor* tensor = arena_->tensor(i);
     const size_t row = tensor->nb[1];
     uint8_t* to = arena_->pages() + arena_->offset_of(layout, i);
-    for (int64_t head = 0; head < tensor->ne[2]; ++head) {
-      const auto* from = static_cast<const uint8_t*>(tensor->data) + static_cast<size_t>(head) * tensor->nb[2];
-      for (int32_t r : keep[static_cast<size_t>(head)]) {
+    for (size_t head = 0; head < keep.size(); ++head) {
+      const auto* from = static_cast<const uint8_t*>(tensor->data) + static_cast<size_t>(first[head]) * row;
+      for (const int32_t r : keep[head]) {
         std::memmove(to, from + static_cast<size_t>(r) * row, row);
         to += row;
       }
@@ -264,10 +320,14 @@ Result<LayerCache> LayerCache::copy() const {
 }
 
 std::vector<uint8_t> LayerCache::read_bytes(const ggml_tensor* tensor) const {
-  const size_t plane = tensor->nb[1] * static_cast<size_t>(n_rows_);
-  std::vector<uint8_t> bytes(plane * static_cast<size_t>(shape_.n_head_kv));
-  for (size_t head = 0; head < static_cast<size_t>(shape_.n_head_kv); ++head) {
-    ggml_backend_tensor_get(tensor, bytes.data() + head * plane, head * tensor->nb[2], plane);
+  const size_t row = tensor->nb[1];
+  std::vector<uint8_t> bytes(row * static_cast<size_t>(n_rows_ * shape_.n_head_kv));
+  const std::vector<int64_t> first = first_rows();
+  uint8_t* to = bytes.data();
+  for (int head = 0; head < shape_.n_head_kv; ++head) {
+    const size_t size = row * static_cast<size_t>(n_rows(head));
+    ggml_backend_tensor_get(tensor, to, static_cast<size_t>(first[static_cast<size_t>(head)]) * row, size);
+    to += size;
   }
   return bytes;
 }
@@ -284,10 +344,14 @@ std::vector<float> LayerCache::read_v() const { return read_values(v()); }
 void LayerCache::write_v_bytes(std::span<const uint8_t> bytes) { write_bytes(v(), bytes); }
 
 void LayerCache::write_bytes(ggml_tensor* tensor, std::span<const uint8_t> bytes) {
-  const size_t plane = tensor->nb[1] * static_cast<size_t>(n_rows_);
-  RKV_CHECK(bytes.size() == plane * static_cast<size_t>(shape_.n_head_kv));
-  for (size_t head = 0; head < static_cast<size_t>(shape_.n_head_kv); ++head) {
-    ggml_backend_tensor_set(tensor, bytes.data() + head * plane, head * tensor->nb[2], plane);
+  const size_t row = tensor->nb[1];
+  RKV_CHECK(bytes.size() == row * static_cast<size_t>(n_rows_ * shape_.n_head_kv));
+  const std::vector<int64_t> first = first_rows();
+  for (int head = 0; head < shape_.n_head_kv; ++head) {
+    const auto of_head = bytes.first(row * static_cast<size_t>(n_rows(head)));
+    ggml_backend_tensor_set(tensor, of_head.data(), static_cast<size_t>(first[static_cast<size_t>(head)]) * row,
+                            of_head.size());
+    bytes = bytes.subspan(of_head.size());
   }
 }
 

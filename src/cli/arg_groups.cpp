@@ -58,9 +58,9 @@ Result<std::string> parse_stop(std::string_view text) {
 // The flags of allocation and selection need a budget to share, and a budgets file leaves them nothing to say.
 // A flag that would have no effect is refused: the user believes it has one.
 Status check_budget_flags(const OptionTable& table, const KvArgs& kv) {
-  constexpr std::array kFixed = {"--kv-budget", "--allocator", "--profile", "--r",          "--gamma",
-                                 "--transform", "--signal",    "--beta",    "--selector",   "--window",
-                                 "--kernel",    "--pooling",   "--group",   "--value-norm", "--n-sink"};
+  constexpr std::array kFixed = {"--kv-budget", "--allocator",  "--profile",  "--r",         "--gamma",  "--transform",
+                                 "--signal",    "--beta",       "--selector", "--window",    "--kernel", "--pooling",
+                                 "--group",     "--value-norm", "--n-sink",   "--head-floor"};
   const bool has_file = !kv.budget_file.empty();
   const bool file_allocator = kv.allocator.name == kAllocatorFile;
   if (file_allocator && !has_file) return invalid_argument("--allocator: got file, expected --budget FILE with it");
@@ -93,7 +93,8 @@ Status check_selector_flags(const OptionTable& table, const std::string& selecto
     std::replace(flag.begin(), flag.end(), '_', '-');
     if (table.has(flag)) read.push_back(flag);
   }
-  for (const std::string_view flag : {"--window", "--kernel", "--pooling", "--group", "--value-norm", "--n-sink"}) {
+  for (const std::string_view flag :
+       {"--window", "--kernel", "--pooling", "--group", "--value-norm", "--n-sink", "--head-floor"}) {
     if (!table.given(flag) || std::find(read.begin(), read.end(), flag) != read.end()) continue;
     if (flag == "--window" && allocator == "pyramid") continue;
     return invalid_argument(fmt::format("{}: got it beside --selector {}, which reads {}", flag, selector,
@@ -197,6 +198,13 @@ void add_selector_args(OptionTable& table, SelectorArgs& selector, const std::st
             .value = "N",
             .help = "First rows that are always kept (streaming_llm, expected_attention, sinks+NAME)"},
            options.n_sink, {.min = 0, .max = kRowsMax});
+  add_real(
+      table,
+      {.names = "--head-floor",
+       .value = "SHARE",
+       .help = "KV heads share a layer's rows by their scores: each keeps this share of an equal part at least, 1 is "
+               "equal parts, 0.2 is Ada-KV's (snapkv, h2o, expected_attention)"},
+      options.head_floor, {.min = 0, .max = 1});
   table.add_rule([&selector] { return make_selector(selector.name, selector.options).status(); });
   table.add_rule([&table, &selector, &allocator] { return check_selector_flags(table, selector.name, allocator); });
 }

@@ -153,8 +153,10 @@ std::optional<Conversation::Before> Conversation::before_answer(std::vector<floa
     const int64_t n_rows = layer.n_rows() - n_answer;
     const int64_t window = engine_->model().config().window_of(il);
     if (n_rows < 1 || (window > 0 && n_rows < std::min(window, n_prompt_))) return std::nullopt;
-    for (int head = 0; head < layer.shape().n_head_kv && n_answer > 0; ++head) {
-      if (layer.positions(head)[static_cast<size_t>(n_rows)] != n_prompt_) return std::nullopt;
+    for (int head = 0; head < layer.shape().n_head_kv; ++head) {
+      const auto positions = layer.positions(head);
+      if (std::cmp_less_equal(positions.size(), n_answer)) return std::nullopt;
+      if (n_answer > 0 && positions[positions.size() - static_cast<size_t>(n_answer)] != n_prompt_) return std::nullopt;
     }
     before.rows.n_rows[static_cast<size_t>(il)] = n_rows;
   }

@@ -105,12 +105,14 @@ Status Engine::fill(PrefillRequest request, Fill how, const MemoryForecast& fore
     if (compress || round) {
       const auto begin = std::chrono::steady_clock::now();
       KeepList keep;
-      if (compress && plan.window_of(il) == 0) {
-        RKV_ASSIGN_OR_RETURN(const LayerView seen, view(selector->needs(), request.n_query));
-        keep =
-            prune(selector->score(seen.taps), seen.taps.n_rows, seen.taps.n_head_kv, rows, selector->protected_rows());
-      } else {
+      if (!compress) {
+        keep = layer.all_rows();
+      } else if (plan.window_of(il) > 0) {
         keep = layer.last_rows(rows);
+      } else {
+        RKV_ASSIGN_OR_RETURN(const LayerView seen, view(selector->needs(), request.n_query));
+        keep = prune_heads(score_parts(*selector, seen.taps), layer.head_rows(), rows, selector->protected_rows(),
+                           plan.selector_options.head_floor);
       }
       if (round) {
         const int64_t n_room = compress || plan.window_of(il) > 0 ? 0 : extra_rows;
@@ -185,7 +187,7 @@ Status Engine::extend(Sequence& sequence, std::span<const int32_t> tokens, const
     request.cache = &next.cache;
     request.make_layer = [&](int il) {
       const LayerCache& layer = old.layer(il);
-      return layer.gather(layer.last_rows(layer.n_rows()), n_new);
+      return layer.gather(layer.all_rows(), n_new);
     };
     RKV_RETURN_IF_ERROR(fill(std::move(request), Fill::kPlan, forecast, options, held, next));
   }
@@ -301,14 +303,16 @@ Status Engine::compress_outgrown(Sequence& sequence) {
     LayerCache& layer = sequence.cache.layer(il);
     const int64_t rows = std::max(sequence.plan.rows[static_cast<size_t>(il)], sequence.plan.rows_floor);
     if (layer.n_rows() <= rows + sequence.plan.decode_slack) continue;
-    // A layer of fewer rows than the window has dropped the rows of its older queries.
-    const auto n_window = static_cast<int>(std::min<int64_t>({window.n_filled, window.width, layer.n_rows()}));
+    // A head of fewer rows than the window has dropped the rows of its older queries.
+    const std::vector<int64_t> head_rows = layer.head_rows();
+    const int64_t fewest = *std::min_element(head_rows.begin(), head_rows.end());
+    const auto n_window = static_cast<int>(std::min<int64_t>({window.n_filled, window.width, fewest}));
     ggml_tensor* queries = window.queries ? window.queries->tensor(static_cast<size_t>(il)) : nullptr;
     RKV_ASSIGN_OR_RETURN(const LayerView view, view_layer(*forward_, il, layer, window.selector->needs(), queries,
                                                           nullptr, window.n_filled - n_window, n_window));
-    const LayerTaps& taps = view.taps;
-    RKV_RETURN_IF_ERROR(layer.compact(
-        prune(window.selector->score(taps), taps.n_rows, taps.n_head_kv, rows, window.selector->protected_rows())));
+    RKV_RETURN_IF_ERROR(
+        layer.compact(prune_heads(score_parts(*window.selector, view.taps), head_rows, rows,
+                                  window.selector->protected_rows(), sequence.plan.selector_options.head_floor)));
   }
   if (window.queries && window.n_filled == 2 * window.width) {
     std::vector<uint8_t> last;

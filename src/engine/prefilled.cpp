@@ -62,7 +62,7 @@ Result<PrefilledPrompt> PrefilledPrompt::create(Engine& engine, std::span<const 
       for (const auto& [n, needs] : needs_by_query) {
         RKV_ASSIGN_OR_RETURN(const LayerView seen, view(needs, n));
         for (size_t s = 0; s < made.size(); ++s) {
-          if (made[s]->n_query(n_prompt) == n) prompt.scores_[s].back() = made[s]->score(seen.taps);
+          if (made[s]->n_query(n_prompt) == n) prompt.scores_[s].back() = score_parts(*made[s], seen.taps);
         }
       }
     }
@@ -88,8 +88,8 @@ KeepList PrefilledPrompt::keep(int il, const CachePlan& plan) const {
   const auto found = std::find(selectors_.begin(), selectors_.end(), spec);
   RKV_CHECK(found != selectors_.end());
   const auto selector = std::move(make_selector(spec.name, spec.options)).value();
-  return prune(scores_[static_cast<size_t>(found - selectors_.begin())][static_cast<size_t>(il)], n_prompt(),
-               layer.shape().n_head_kv, rows, selector->protected_rows());
+  return prune_heads(scores_[static_cast<size_t>(found - selectors_.begin())][static_cast<size_t>(il)],
+                     layer.head_rows(), rows, selector->protected_rows(), spec.options.head_floor);
 }
 
 Result<Sequence> PrefilledPrompt::fork(const CachePlan& plan) const {

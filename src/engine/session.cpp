@@ -32,7 +32,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little);
 
 constexpr std::string_view kMagic = "RKVSESS\n";
-constexpr uint32_t kVersion = 2;
+constexpr uint32_t kVersion = 3;
 constexpr size_t kHashSize = 37;  // hash_of_bytes() of all before it
 constexpr uint32_t kHeadsMax = 1 << 16;
 constexpr uint32_t kHeadDimMax = 1 << 16;
@@ -125,7 +125,6 @@ Result<SessionLayer> layer_from(Reader& reader, int il, int64_t n_pos) {
   RKV_ASSIGN_OR_RETURN(const auto n_head_kv, reader.number<uint32_t>(what));
   RKV_ASSIGN_OR_RETURN(const auto k, reader.number<uint32_t>(what));
   RKV_ASSIGN_OR_RETURN(const auto v, reader.number<uint32_t>(what));
-  RKV_ASSIGN_OR_RETURN(const auto n_rows, reader.number<uint64_t>(what));
   if (head_dim < 1 || head_dim > kHeadDimMax || n_head_kv < 1 || n_head_kv > kHeadsMax) {
     return reader.damaged(fmt::format("{}: got {} heads of {} values, expected 1 to {} of 1 to {}", what, n_head_kv,
                                       head_dim, kHeadsMax, kHeadDimMax));
@@ -134,18 +133,26 @@ Result<SessionLayer> layer_from(Reader& reader, int il, int64_t n_pos) {
     return reader.damaged(
         fmt::format("{}: got kv formats {} and {}, expected 0 to {}", what, k, v, kKvTypes.size() - 1));
   }
-  if (n_rows < 1 || n_rows > static_cast<uint64_t>(n_pos)) {
-    return reader.damaged(fmt::format("{}: got {} rows, expected 1 to {}, its positions", what, n_rows, n_pos));
+  RKV_ASSIGN_OR_RETURN(const auto head_rows, reader.numbers<uint32_t>(n_head_kv, what + " rows"));
+  uint64_t n_all = 0;
+  for (const uint32_t n : head_rows) {
+    if (n < 1 || n > static_cast<uint64_t>(n_pos)) {
+      return reader.damaged(fmt::format("{}: got {} rows, expected 1 to {}, its positions", what, n, n_pos));
+    }
+    n_all += n;
+  }
+  if (n_all % n_head_kv != 0) {
+    return reader.damaged(
+        fmt::format("{}: got {} rows in all, expected a multiple of its {} heads", what, n_all, n_head_kv));
   }
   SessionLayer layer;
   layer.shape = {static_cast<int>(head_dim), static_cast<int>(n_head_kv)};
   layer.format = {kKvTypes[k], kKvTypes[v]};
-  layer.n_rows = static_cast<int64_t>(n_rows);
   if (const Status fits = check_kv_format(layer.format, layer.shape.head_dim); !fits.ok()) {
     return reader.damaged(fmt::format("{}: {}", what, fits.message()));
   }
   for (uint32_t head = 0; head < n_head_kv; ++head) {
-    RKV_ASSIGN_OR_RETURN(auto positions, reader.numbers<int32_t>(n_rows, what + " positions"));
+    RKV_ASSIGN_OR_RETURN(auto positions, reader.numbers<int32_t>(head_rows[head], what + " positions"));
     if (positions.front() < 0 || positions.back() >= n_pos ||
         std::adjacent_find(positions.begin(), positions.end(), std::greater_equal<>()) != positions.end()) {
       return reader.damaged(
@@ -153,11 +160,9 @@ Result<SessionLayer> layer_from(Reader& reader, int il, int64_t n_pos) {
     }
     layer.positions.push_back(std::move(positions));
   }
-  const auto bytes_of = [&](KvType type) {
-    return static_cast<uint64_t>(row_bytes(type, layer.shape.head_dim)) * n_head_kv;
-  };
-  RKV_ASSIGN_OR_RETURN(layer.k, reader.array(n_rows, bytes_of(layer.format.k), what + " Keys"));
-  RKV_ASSIGN_OR_RETURN(layer.v, reader.array(n_rows, bytes_of(layer.format.v), what + " Values"));
+  const auto bytes_of = [&](KvType type) { return static_cast<uint64_t>(row_bytes(type, layer.shape.head_dim)); };
+  RKV_ASSIGN_OR_RETURN(layer.k, reader.array(n_all, bytes_of(layer.format.k), what + " Keys"));
+  RKV_ASSIGN_OR_RETURN(layer.v, reader.array(n_all, bytes_of(layer.format.v), what + " Values"));
   return layer;
 }
 
@@ -251,7 +256,7 @@ Result<std::string> session_bytes(const SessionState& state, const KvCache& cach
     put(out, static_cast<uint32_t>(layer.shape().n_head_kv));
     put(out, code_of(layer.format().k));
     put(out, code_of(layer.format().v));
-    put(out, static_cast<uint64_t>(layer.n_rows()));
+    for (const int64_t n : layer.head_rows()) put(out, static_cast<uint32_t>(n));
     for (int head = 0; head < layer.shape().n_head_kv; ++head) {
       put_bytes(out, layer.positions(head).data(), layer.positions(head).size_bytes());
     }
@@ -299,6 +304,10 @@ Result<Session> read_session(const std::string& path, const Model& model) {
       const auto n_pos = static_cast<int64_t>(parsed.state.tokens.size());
       for (const std::vector<int32_t>& positions : layer.positions) {
         const auto n_rows = static_cast<int64_t>(positions.size());
+        if (positions.size() != layer.positions.front().size()) {
+          return data_loss(fmt::format("{}: layer {} holds {} rows in one head and {} in another, expected as many",
+                                       path, il, layer.positions.front().size(), n_rows));
+        }
         if (n_rows >= std::min(window, n_pos) && positions.front() == n_pos - n_rows) continue;
         return data_loss(fmt::format("{}: layer {} holds {} rows from position {}, expected the last {} at least", path,
                                      il, n_rows, positions.front(), std::min(window, n_pos)));

@@ -37,8 +37,7 @@ struct SessionState {
 struct SessionLayer {
   LayerShape shape;
   KvFormat format;
-  int64_t n_rows = 0;
-  std::vector<std::vector<int32_t>> positions;  // [n_head_kv][n_rows], ascending
+  std::vector<std::vector<int32_t>> positions;  // [n_head_kv][rows of the head], ascending
   std::span<const uint8_t> k;                   // as LayerCache::read_k_bytes()
   std::span<const uint8_t> v;
 };

@@ -30,7 +30,7 @@ struct TraceView {
   std::string allocator;
   std::string budget;               // as the user wrote it
   std::vector<std::string> tokens;  // text of each prompt token; may cut a UTF-8 character in two
-  std::vector<KeepList> kept;       // [layer][kv head] sorted rows; heads of a layer hold the same count
+  std::vector<KeepList> kept;       // [layer][kv head] sorted rows
   std::vector<std::pair<std::string, double>> next_token_top10;  // text, natural log-probability; likeliest first
   std::optional<TraceAnswer> answer;
 };

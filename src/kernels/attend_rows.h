@@ -230,8 +230,7 @@ void attend_rows(const AttentionShape& shape, const AttentionCall& call, const A
   for (int64_t row = unit.row_begin > seen ? unit.row_begin : seen; row < row_end; row += kBlockRows) {
     const int64_t n_rows = row_end - row < kBlockRows ? row_end - row : kBlockRows;
     const auto block = [&](const AttentionRows& rows) {
-      return Block{rows.data + unit.kv_head * rows.head_stride + row * rows.row_stride,
-                   static_cast<size_t>(rows.row_stride), static_cast<size_t>(n_rows)};
+      return Block{row_at(rows, unit.kv_head, row), static_cast<size_t>(rows.row_stride), static_cast<size_t>(n_rows)};
     };
     score_block(call.k.type, block(call.k), q, static_cast<size_t>(n), head_dim, scores);
     for (int64_t i = 0; i < n; ++i) {

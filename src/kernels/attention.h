@@ -19,12 +19,14 @@ namespace ripplekv {
 // As ggml lays values out; the quantised types are blocks of 32 values with one f16 scale.
 enum class RowType { kF32, kF16, kQ8_0, kQ4_0 };
 
-// Row r of KV head h: head_dim values at data + h * head_stride + r * row_stride (bytes).
+// Row r of KV head h: head_dim values at data + h * head_stride + r * row_stride (bytes), or, where heads of other
+// numbers of rows lie behind each other, at data + (first_rows[h] + r) * row_stride.
 struct AttentionRows {
   RowType type = RowType::kF32;
   const uint8_t* data = nullptr;
   int64_t row_stride = 0;
   int64_t head_stride = 0;
+  const int64_t* first_rows = nullptr;  // [n_head_kv], or null
 };
 
 struct AttentionShape {

@@ -45,6 +45,11 @@ static inline int64_t visible_begin(const AttentionCall& call, int64_t end) {
   return call.window > 0 && end > call.window ? end - call.window : 0;
 }
 
+static inline const uint8_t* row_at(const AttentionRows& rows, int64_t kv_head, int64_t row) {
+  if (rows.first_rows != nullptr) return rows.data + (rows.first_rows[kv_head] + row) * rows.row_stride;
+  return rows.data + kv_head * rows.head_stride + row * rows.row_stride;
+}
+
 static inline int64_t whole_panels(int64_t n, int64_t width) { return (n + width - 1) / width * width; }
 
 }  // namespace ripplekv

@@ -58,7 +58,7 @@ struct ScoreMemory {
 // Reads rows [row, row + n) of the unit's KV head and zeros to the next multiple of kWholeRows.
 void read_block(const AttentionRows& rows, int64_t kv_head, int64_t row, size_t n, size_t n_whole, size_t head_dim,
                 float* values) {
-  const uint8_t* from = rows.data + kv_head * rows.head_stride + row * rows.row_stride;
+  const uint8_t* from = row_at(rows, kv_head, row);
   const auto stride = static_cast<size_t>(rows.row_stride);
   for (size_t i = n * head_dim; i < n_whole * head_dim; ++i) values[i] = 0.0F;
   switch (rows.type) {

@@ -6,7 +6,9 @@
 
 #include <ggml.h>
 
+#include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "model/cpu_compute.h"
 
@@ -28,19 +30,25 @@ std::optional<RowType> row_type(ggml_type type) {
   }
 }
 
-AttentionRows rows_of(const ggml_tensor* tensor) {
+AttentionRows rows_of(const ggml_tensor* tensor, const HeadRows& ragged) {
   return {*row_type(tensor->type), static_cast<const uint8_t*>(tensor->data), static_cast<int64_t>(tensor->nb[1]),
-          static_cast<int64_t>(tensor->nb[2])};
+          static_cast<int64_t>(tensor->nb[2]), ragged.first.empty() ? nullptr : ragged.first.data()};
+}
+
+int64_t most_rows(const ggml_tensor* k, const HeadRows& ragged) {
+  return ragged.n.empty() ? k->ne[1] : *std::max_element(ragged.n.begin(), ragged.n.end());
 }
 
 // The strides of q, and k.
-AttentionCall call_of(const ggml_tensor* q, const ggml_tensor* k, const AttentionShape& shape, float scale) {
+AttentionCall call_of(const ggml_tensor* q, const ggml_tensor* k, const HeadRows& ragged, const AttentionShape& shape,
+                      float scale) {
   AttentionCall call;
   call.q = static_cast<const float*>(q->data);
   call.q_query_stride = static_cast<int64_t>(q->nb[1] / sizeof(float));
   call.q_head_stride = static_cast<int64_t>(q->nb[2] / sizeof(float));
-  call.k = rows_of(k);
+  call.k = rows_of(k, ragged);
   call.n_rows = {&shape.n_rows, 1};
+  if (!ragged.n.empty()) call.n_rows = ragged.n;
   call.scale = scale;
   return call;
 }
@@ -64,10 +72,11 @@ bool AttentionOp::supports(const ggml_tensor* k, const ggml_tensor* v) {
   return k_type && v_type && attention_supports(k->ne[0], *k_type, *v_type) && on_cpu(k) && on_cpu(v);
 }
 
-ggml_tensor* AttentionOp::add(ggml_context* context, ggml_tensor* q, ggml_tensor* k, ggml_tensor* v, float scale,
-                              int64_t window, const LogSumsTarget& log_sums, int n_threads) {
-  const AttentionShape shape = {q->ne[0], q->ne[1],           q->ne[2],          k->ne[2],
-                                k->ne[1], *row_type(k->type), *row_type(v->type)};
+ggml_tensor* AttentionOp::add(ggml_context* context, ggml_tensor* q, ggml_tensor* k, ggml_tensor* v, HeadRows ragged,
+                              float scale, int64_t window, const LogSumsTarget& log_sums, int n_threads) {
+  ragged_ = std::move(ragged);
+  const AttentionShape shape = {q->ne[0],           q->ne[1],          q->ne[2], k->ne[2], most_rows(k, ragged_),
+                                *row_type(k->type), *row_type(v->type)};
   plan_ = plan_attention(shape, n_threads);
   scale_ = scale;
   window_ = window;
@@ -81,8 +90,8 @@ ggml_tensor* AttentionOp::add(ggml_context* context, ggml_tensor* q, ggml_tensor
 
 void AttentionOp::run_units(ggml_tensor* scratch, int thread, int /*n_threads*/, void* op) {
   auto* self = static_cast<AttentionOp*>(op);
-  AttentionCall call = call_of(scratch->src[0], scratch->src[1], self->plan_.shape, self->scale_);
-  call.v = rows_of(scratch->src[2]);
+  AttentionCall call = call_of(scratch->src[0], scratch->src[1], self->ragged_, self->plan_.shape, self->scale_);
+  call.v = rows_of(scratch->src[2], self->ragged_);
   call.window = self->window_;
   attend(self->plan_, call, memory_of(scratch), self->next_unit_, thread);
 }
@@ -99,10 +108,12 @@ bool AttentionSumsOp::supports(const ggml_tensor* k) {
   return type && attention_sums_support(k->ne[0], *type) && on_cpu(k);
 }
 
-ggml_tensor* AttentionSumsOp::add(ggml_context* context, ggml_tensor* q, ggml_tensor* k, float scale,
+ggml_tensor* AttentionSumsOp::add(ggml_context* context, ggml_tensor* q, ggml_tensor* k, HeadRows ragged, float scale,
                                   const LogSumsTarget& log_sums, int n_threads) {
+  ragged_ = std::move(ragged);
   const RowType type = *row_type(k->type);
-  plan_ = plan_attention_sums({q->ne[0], q->ne[1], q->ne[2], k->ne[2], k->ne[1], type, type}, n_threads);
+  const int64_t n_rows = most_rows(k, ragged_);
+  plan_ = plan_attention_sums({q->ne[0], q->ne[1], q->ne[2], k->ne[2], n_rows, type, type}, n_threads);
   scale_ = scale;
   log_sums_ = log_sums;
   ggml_tensor* inputs[] = {q, k};
@@ -112,14 +123,14 @@ ggml_tensor* AttentionSumsOp::add(ggml_context* context, ggml_tensor* q, ggml_te
   ggml_tensor* merged =
       ggml_custom_4d(context, GGML_TYPE_I8, 1, 1, 1, 1, &scratch, 1, run_merge, GGML_N_TASKS_MAX, this);
   ggml_tensor* sources[] = {scratch, merged};
-  return ggml_custom_4d(context, GGML_TYPE_F32, k->ne[1], q->ne[2], 1, 1, sources, 2, run_weights, GGML_N_TASKS_MAX,
+  return ggml_custom_4d(context, GGML_TYPE_F32, n_rows, q->ne[2], 1, 1, sources, 2, run_weights, GGML_N_TASKS_MAX,
                         this);
 }
 
 void AttentionSumsOp::run_scores(ggml_tensor* scratch, int thread, int /*n_threads*/, void* op) {
   auto* self = static_cast<AttentionSumsOp*>(op);
   if (self->log_sums_.tensor != nullptr) return;
-  sum_scores(self->plan_, call_of(scratch->src[0], scratch->src[1], self->plan_.shape, self->scale_),
+  sum_scores(self->plan_, call_of(scratch->src[0], scratch->src[1], self->ragged_, self->plan_.shape, self->scale_),
              memory_of(scratch), self->next_unit_[0], thread);
 }
 
@@ -133,7 +144,7 @@ void AttentionSumsOp::run_weights(ggml_tensor* out, int thread, int /*n_threads*
   auto* self = static_cast<AttentionSumsOp*>(op);
   if (thread == 0) self->next_unit_[0].store(0);
   const ggml_tensor* scratch = out->src[0];
-  sum_weights(self->plan_, call_of(scratch->src[0], scratch->src[1], self->plan_.shape, self->scale_),
+  sum_weights(self->plan_, call_of(scratch->src[0], scratch->src[1], self->ragged_, self->plan_.shape, self->scale_),
               log_sums_at(self->log_sums_), memory_of(scratch), self->next_unit_[1], thread,
               static_cast<float*>(out->data));
 }

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <vector>
 
 #include "kernels/attention.h"
 #include "kernels/attention_sums.h"
@@ -16,6 +17,12 @@ struct ggml_context;
 struct ggml_tensor;
 
 namespace ripplekv {
+
+// Where the rows of each KV head begin in the tensors of a ragged layer, and how many there are. [n_head_kv]
+struct HeadRows {
+  std::vector<int64_t> first;
+  std::vector<int64_t> n;
+};
 
 // Where an op writes its queries' log sums (kernels/attention.h): F32 [slots, n_head] on host memory, those of the
 // queries from first_query on at first_slot and behind. No tensor: nowhere.
@@ -28,19 +35,21 @@ struct LogSumsTarget {
 // Must stay where it is until the graph is computed.
 class AttentionOp {
  public:
-  // k, v: [head_dim, n_rows, n_head_kv], views of a cache's tensors.
+  // k, v: [head_dim, n_rows, n_head_kv], views of a cache's tensors; with `ragged`, which is empty otherwise, the
+  // tensors themselves.
   static bool supports(const ggml_tensor* k, const ggml_tensor* v);
 
   // q: F32 [head_dim, n_query, n_head] !! permuted !!, the queries of the last n_query rows -> F32 [head_dim * n_head,
   // n_query]. window: 0, or how many rows a query sees at most.
-  ggml_tensor* add(ggml_context* context, ggml_tensor* q, ggml_tensor* k, ggml_tensor* v, float scale, int64_t window,
-                   const LogSumsTarget& log_sums, int n_threads);
+  ggml_tensor* add(ggml_context* context, ggml_tensor* q, ggml_tensor* k, ggml_tensor* v, HeadRows ragged, float scale,
+                   int64_t window, const LogSumsTarget& log_sums, int n_threads);
 
  private:
   static void run_units(ggml_tensor* scratch, int thread, int n_threads, void* op);
   static void run_merge(ggml_tensor* out, int thread, int n_threads, void* op);
 
   AttentionPlan plan_;
+  HeadRows ragged_;
   float scale_ = 1.0F;
   int64_t window_ = 0;
   LogSumsTarget log_sums_;
@@ -53,10 +62,10 @@ class AttentionSumsOp {
  public:
   static bool supports(const ggml_tensor* k);
 
-  // q: as above, the queries of the last n_query rows; k: [head_dim, n_rows, n_head_kv] -> F32 [n_rows, n_head]:
-  // weights summed over the queries. log_sums: theirs from first_slot on, as AttentionOp wrote them, or no tensor.
-  ggml_tensor* add(ggml_context* context, ggml_tensor* q, ggml_tensor* k, float scale, const LogSumsTarget& log_sums,
-                   int n_threads);
+  // q, k, ragged: as above -> F32 [most rows of a head, n_head]: weights summed over the queries. log_sums: theirs from
+  // first_slot on, as AttentionOp wrote them, or no tensor.
+  ggml_tensor* add(ggml_context* context, ggml_tensor* q, ggml_tensor* k, HeadRows ragged, float scale,
+                   const LogSumsTarget& log_sums, int n_threads);
 
  private:
   static void run_scores(ggml_tensor* scratch, int thread, int n_threads, void* op);  // none with log sums
@@ -64,6 +73,7 @@ class AttentionSumsOp {
   static void run_weights(ggml_tensor* out, int thread, int n_threads, void* op);
 
   AttentionSumsPlan plan_;
+  HeadRows ragged_;
   float scale_ = 1.0F;
   LogSumsTarget log_sums_;
   std::atomic<int64_t> next_unit_[2] = {0, 0};

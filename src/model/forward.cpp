@@ -21,6 +21,7 @@ namespace {
 // Upper bounds on graph nodes and tensors: generous, they cost a few hundred bytes each.
 constexpr int64_t kNodesPerLayer = 64;
 constexpr int64_t kNodesPerSegment = 24;
+constexpr int64_t kNodesPerRaggedHead = 8;
 constexpr int64_t kNodesFixed = 64;
 
 bool cancel_requested(void* flag) {
@@ -142,9 +143,12 @@ Status Forward::run(const ForwardBatch& batch) {
   const ModelConfig& config = model_->config();
   const ModelWeights& weights = model_->weights();
   RKV_RETURN_IF_ERROR(model_->store().check_mapping());
+  int64_t n_ragged_heads = 0;
   for (const Segment& segment : batch.segments) {
     for (int il = batch.layer_begin; il < batch.layer_end; ++il) {
-      RKV_RETURN_IF_ERROR(segment.cache->layer(il).reserve_more(segment.n_tokens));
+      LayerCache& layer = segment.cache->layer(il);
+      RKV_RETURN_IF_ERROR(layer.reserve_more(segment.n_tokens));
+      if (layer.ragged()) n_ragged_heads += config.n_head_kv;
     }
   }
 
@@ -154,7 +158,7 @@ Status Forward::run(const ForwardBatch& batch) {
   const int64_t n_layers = batch.layer_end - batch.layer_begin;
   const auto n_segments = static_cast<int64_t>(batch.segments.size());
   const int64_t n_nodes = kNodesFixed + n_layers * (kNodesPerLayer + kNodesPerSegment * n_segments) +
-                          4 * static_cast<int64_t>(batch.query_taps.size());
+                          kNodesPerRaggedHead * n_ragged_heads + 4 * static_cast<int64_t>(batch.query_taps.size());
 
   ggml_tensor* logits = nullptr;
   std::unique_ptr<LayerGraph> layers;

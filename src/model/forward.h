@@ -61,9 +61,10 @@ class Forward {
 
   // What selectors may see of a layer (taps.h has the meaning of each); forward_taps.cpp.
   // Softmax attention of the last n_window queries over all rows, causal, mean over the queries: F32 [n_rows, n_head].
-  // Its memory is linear in n_rows and n_window.
+  // Its memory is linear in n_rows and n_window. Of a ragged layer these are, as the other taps' results, [n_rows(0),
+  // query heads of KV head 0], [n_rows(1), ...], ... behind each other.
   // REQUIRES: queries F32 [head_dim, n_head, >= first_slot + n_window]; slot first_slot + i is the rotated query of row
-  // n_rows - n_window + i in every head, at the position of that row.
+  // n_rows(head) - n_window + i in every head, at the position of that row.
   // log_sums: as QueryTap's, if the runs that made the rows filled it; or null. It saves half of the work.
   Result<std::vector<float>> window_attention(const LayerCache& cache, ggml_tensor* queries, ggml_tensor* log_sums,
                                               int first_slot, int n_window);

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 
 #include "model/attention_op.h"
@@ -21,8 +22,16 @@ constexpr int64_t kNodesPerHead = 64;
 constexpr int64_t kQueryBlock = 64;        // queries whose attention is computed at once
 constexpr int64_t kFuturePositions = 512;  // as the paper's n_future_positions
 
-ggml_tensor* rows_of_head(ggml_context* context, ggml_tensor* rows, int64_t n_rows, int64_t head) {
-  return ggml_view_2d(context, rows, rows->ne[0], n_rows, rows->nb[1], static_cast<size_t>(head) * rows->nb[2]);
+// The first n_rows of a head's rows in K's or V's tensor of a cache.
+ggml_tensor* rows_of_head(ggml_context* context, const LayerCache& cache, ggml_tensor* rows, int64_t n_rows,
+                          int64_t head) {
+  return ggml_view_2d(context, rows, rows->ne[0], n_rows, rows->nb[1],
+                      static_cast<size_t>(cache.first_rows()[static_cast<size_t>(head)]) * rows->nb[1]);
+}
+
+int64_t most_rows(const LayerCache& cache) {
+  const std::vector<int64_t> rows = cache.head_rows();
+  return *std::max_element(rows.begin(), rows.end());
 }
 
 std::vector<int32_t> ascending(int64_t first, int64_t n) {
@@ -74,7 +83,8 @@ ggml_tensor* output(ggml_cgraph* graph, ggml_tensor* tensor) {
 Result<std::vector<float>> Forward::window_attention(const LayerCache& cache, ggml_tensor* queries,
                                                      ggml_tensor* log_sums, int first_slot, int n_window) {
   const int64_t n_rows = cache.n_rows();
-  RKV_CHECK(n_window >= 1 && n_window <= n_rows && first_slot >= 0 && first_slot + n_window <= queries->ne[2]);
+  RKV_CHECK(n_window >= 1 && first_slot >= 0 && first_slot + n_window <= queries->ne[2]);
+  for (const int64_t of_head : cache.head_rows()) RKV_CHECK(n_window <= of_head);
   std::vector<float> result(static_cast<size_t>(n_rows * model_->config().n_head), 0.0F);
   if (kernels_ == CpuKernels::kOurs && AttentionSumsOp::supports(cache.k())) {
     RKV_RETURN_IF_ERROR(sum_window_attention(cache, queries, log_sums, first_slot, n_window, result));
@@ -99,13 +109,27 @@ Status Forward::sum_window_attention(const LayerCache& cache, ggml_tensor* queri
   const auto build = [&](ggml_context* context, ggml_cgraph* graph) -> std::function<void()> {
     ggml_tensor* q = ggml_view_3d(context, queries, config.head_dim, n_query, config.n_head, queries->nb[2],
                                   queries->nb[1], static_cast<size_t>(first_slot) * queries->nb[2]);
-    ggml_tensor* k = ggml_view_3d(context, cache.k(), config.head_dim, cache.n_rows(), cache.shape().n_head_kv,
-                                  cache.k()->nb[1], cache.k()->nb[2], 0);
-    attention = output(graph, op.add(context, q, k, config.attention_scale, {log_sums, 0, first_slot}, n_threads_));
+    ggml_tensor* k = cache.k();
+    HeadRows ragged;
+    if (cache.ragged()) {
+      ragged = {cache.first_rows(), cache.head_rows()};
+    } else {
+      k = ggml_view_3d(context, k, k->ne[0], cache.n_rows(), k->ne[2], k->nb[1], k->nb[2], 0);
+    }
+    attention = output(
+        graph, op.add(context, q, k, std::move(ragged), config.attention_scale, {log_sums, 0, first_slot}, n_threads_));
     return [] {};
   };
   RKV_RETURN_IF_ERROR(compute(kNodes, build));
-  ggml_backend_tensor_get(attention, sums.data(), 0, sums.size_bytes());
+  // A head's sums have as many places as the head with most rows has.
+  const auto place = static_cast<size_t>(attention->ne[0]) * sizeof(float);
+  float* to = sums.data();
+  for (int64_t head = 0; head < config.n_head; ++head) {
+    const int64_t n_rows = cache.n_rows(static_cast<int>(head / (config.n_head / cache.shape().n_head_kv)));
+    ggml_backend_tensor_get(attention, to, static_cast<size_t>(head) * place,
+                            static_cast<size_t>(n_rows) * sizeof(float));
+    to += n_rows;
+  }
   return ok_status();
 }
 
@@ -114,14 +138,19 @@ Status Forward::add_window_attention(const LayerCache& cache, ggml_tensor* queri
   const ModelConfig& config = model_->config();
   const int64_t n_head_kv = cache.shape().n_head_kv;
   const int64_t n_group = config.n_head / n_head_kv;  // query heads of one KV head
-  const int64_t n_seen = first_row + n_query;         // rows the last of these queries sees
+  const auto n_seen_of = [&](int64_t head) {          // rows of a KV head that the last of these queries sees
+    return first_row + n_query + cache.n_rows(static_cast<int>(head)) - cache.n_rows();
+  };
   std::vector<ggml_tensor*> attention;
   const auto build = [&](ggml_context* context, ggml_cgraph* graph) -> std::function<void()> {
     attention.clear();
-    ggml_tensor* mask = ggml_new_tensor_2d(context, GGML_TYPE_F32, n_seen, n_query);
-    ggml_set_input(mask);
+    std::map<int64_t, ggml_tensor*> masks;  // by rows seen
     for (int64_t head = 0; head < n_head_kv; ++head) {
-      ggml_tensor* k = rows_of_head(context, cache.k(), n_seen, head);
+      const int64_t n_seen = n_seen_of(head);
+      ggml_tensor*& mask = masks[n_seen];
+      if (mask == nullptr) mask = ggml_new_tensor_2d(context, GGML_TYPE_F32, n_seen, n_query);
+      ggml_set_input(mask);
+      ggml_tensor* k = rows_of_head(context, cache, cache.k(), n_seen, head);
       ggml_tensor* q = ggml_view_3d(
           context, queries, config.head_dim, n_group, n_query, queries->nb[1], queries->nb[2],
           static_cast<size_t>(head * n_group) * queries->nb[1] + static_cast<size_t>(first_slot) * queries->nb[2]);
@@ -131,21 +160,26 @@ Status Forward::add_window_attention(const LayerCache& cache, ggml_tensor* queri
       weights = ggml_soft_max_ext(context, weights, mask, config.attention_scale, 0.0F);
       attention.push_back(output(graph, sum_of_columns(context, weights)));  // [n_seen, 1, n_group]
     }
-    return [&, mask] {
-      std::vector<float> values(static_cast<size_t>(n_seen * n_query), 0.0F);
-      for (int64_t i = 0; i < n_query; ++i) {
-        std::fill_n(values.begin() + i * n_seen + (first_row + i + 1), n_query - i - 1, -INFINITY);
+    return [n_query, masks] {
+      for (const auto& [n_seen, mask] : masks) {
+        std::vector<float> values(static_cast<size_t>(n_seen * n_query), 0.0F);
+        for (int64_t i = 0; i < n_query; ++i) {
+          std::fill_n(values.begin() + (i + 1) * n_seen - (n_query - i - 1), n_query - i - 1, -INFINITY);
+        }
+        ggml_backend_tensor_set(mask, values.data(), 0, ggml_nbytes(mask));
       }
-      ggml_backend_tensor_set(mask, values.data(), 0, ggml_nbytes(mask));
     };
   };
   RKV_RETURN_IF_ERROR(compute(kNodes + kNodesPerHead * n_head_kv, build));
-  std::vector<float> block(static_cast<size_t>(n_seen * config.n_head));
+  std::vector<float> block(static_cast<size_t>((first_row + n_query) * config.n_head));
   read_heads(attention, block);
+  const float* from = block.data();
+  float* to = sums.data();
   for (int64_t head = 0; head < config.n_head; ++head) {
-    const float* from = block.data() + head * n_seen;
-    float* to = sums.data() + head * cache.n_rows();
+    const int64_t n_seen = n_seen_of(head / n_group);
     for (int64_t row = 0; row < n_seen; ++row) to[row] += from[row];
+    from += n_seen;
+    to += cache.n_rows(static_cast<int>(head / n_group));
   }
   return ok_status();
 }
@@ -186,21 +220,20 @@ Status Forward::update_mean_rotation(const RopeConfig& rope, ggml_tensor* factor
 Result<std::vector<float>> Forward::future_attention(int il, const LayerCache& cache, ggml_tensor* queries,
                                                      int first_slot, int n_window) {
   const ModelConfig& config = model_->config();
-  const int64_t n_rows = cache.n_rows();
   const int64_t n_head_kv = cache.shape().n_head_kv;
   const int64_t n_group = config.n_head / n_head_kv;
   const int64_t head_dim = config.head_dim;
-  RKV_CHECK(n_window >= 1 && n_window <= n_rows && first_slot >= 0 && first_slot + n_window <= queries->ne[2]);
+  RKV_CHECK(n_window >= 1 && n_window <= cache.n_rows() && first_slot >= 0 && first_slot + n_window <= queries->ne[2]);
   const int64_t next_pos = cache.positions(0).back() + 1;
   ggml_tensor* factors = model_->weights().layers[static_cast<size_t>(il)].rope_factors;
   RKV_RETURN_IF_ERROR(update_mean_rotation(config.rope_of(il), factors, next_pos));
-  std::vector<float> result(static_cast<size_t>(n_rows * config.n_head));
+  std::vector<float> result(static_cast<size_t>(cache.n_rows() * config.n_head));
   std::vector<ggml_tensor*> logits;
   const auto build = [&](ggml_context* context, ggml_cgraph* graph) -> std::function<void()> {
     logits.clear();
     ggml_tensor* past = ggml_new_tensor_1d(context, GGML_TYPE_I32, n_window);
     ggml_tensor* rotation = ggml_new_tensor_2d(context, GGML_TYPE_F32, head_dim, head_dim);  // [in, out]
-    ggml_tensor* all = ggml_new_tensor_1d(context, GGML_TYPE_I32, n_rows);
+    ggml_tensor* all = ggml_new_tensor_1d(context, GGML_TYPE_I32, most_rows(cache));
     for (ggml_tensor* input : {past, rotation, all}) ggml_set_input(input);
 
     ggml_tensor* q = ggml_view_3d(context, queries, head_dim, config.n_head, n_window, queries->nb[1], queries->nb[2],
@@ -218,7 +251,9 @@ Result<std::vector<float>> Forward::future_attention(int il, const LayerCache& c
 
     const float scale = config.attention_scale;
     for (int64_t head = 0; head < n_head_kv; ++head) {
-      ggml_tensor* k = ggml_get_rows(context, rows_of_head(context, cache.k(), n_rows, head), all);  // F32
+      const int64_t n_rows = cache.n_rows(static_cast<int>(head));
+      ggml_tensor* k = ggml_get_rows(context, rows_of_head(context, cache, cache.k(), n_rows, head),
+                                     ggml_view_1d(context, all, n_rows, 0));  // F32
       ggml_tensor* mean_of_head = ggml_view_2d(context, mean, head_dim, n_group, mean->nb[1],
                                                static_cast<size_t>(head * n_group) * mean->nb[1]);
       ggml_tensor* linear = ggml_mul_mat(context, k, mean_of_head);  // [n_rows, n_group]
@@ -244,16 +279,17 @@ Result<std::vector<float>> Forward::future_attention(int il, const LayerCache& c
 }
 
 Result<std::vector<float>> Forward::value_norm(const LayerCache& cache) {
-  const int64_t n_rows = cache.n_rows();
   const int64_t n_head_kv = cache.shape().n_head_kv;
-  std::vector<float> result(static_cast<size_t>(n_rows * n_head_kv));
+  std::vector<float> result(static_cast<size_t>(cache.n_rows() * n_head_kv));
   std::vector<ggml_tensor*> norms;
   const auto build = [&](ggml_context* context, ggml_cgraph* graph) -> std::function<void()> {
     norms.clear();
-    ggml_tensor* all = ggml_new_tensor_1d(context, GGML_TYPE_I32, n_rows);
+    ggml_tensor* all = ggml_new_tensor_1d(context, GGML_TYPE_I32, most_rows(cache));
     ggml_set_input(all);
     for (int64_t head = 0; head < n_head_kv; ++head) {
-      ggml_tensor* v = ggml_get_rows(context, rows_of_head(context, cache.v(), n_rows, head), all);  // F32
+      const int64_t n_rows = cache.n_rows(static_cast<int>(head));
+      ggml_tensor* v = ggml_get_rows(context, rows_of_head(context, cache, cache.v(), n_rows, head),
+                                     ggml_view_1d(context, all, n_rows, 0));  // F32
       norms.push_back(output(graph, ggml_sqrt(context, ggml_sum_rows(context, ggml_sqr(context, v)))));
     }
     return [all] { set_ascending(all, 0); };

@@ -56,7 +56,7 @@ LayerGraph::LayerGraph(ggml_context* context, ggml_cgraph* graph, const ModelCon
   for (const Segment& segment : segments_) n_tokens_ += segment.n_tokens;
   if (layer_begin_ == layer_end_) return;
   positions_ = ggml_new_tensor_1d(context_, GGML_TYPE_I32, n_tokens_);
-  row_index_ = ggml_new_tensor_2d(context_, GGML_TYPE_I64, n_tokens_, layer_end_ - layer_begin_);
+  row_index_ = ggml_new_tensor_2d(context_, GGML_TYPE_I64, config_.n_head_kv * n_tokens_, layer_end_ - layer_begin_);
   ggml_set_input(positions_);
   ggml_set_input(row_index_);
 }
@@ -154,6 +154,15 @@ LogSumsTarget LayerGraph::log_sums_of(int il, int64_t first, int64_t n) const {
   return {};
 }
 
+ggml_tensor* LayerGraph::ggml_attention(size_t segment, ggml_tensor* q, ggml_tensor* k, ggml_tensor* v,
+                                        int64_t window) {
+  ggml_tensor* attended =
+      ggml_flash_attn_ext(context_, q, k, v, mask(segment, k->ne[1] - segments_[segment].n_tokens, window),
+                          config_.attention_scale, 0.0F, 0.0F);
+  ggml_prec_set_acc(attended, GGML_PREC_F32);
+  return attended;
+}
+
 ggml_tensor* LayerGraph::attention(int il, ggml_tensor* q, ggml_tensor* k, ggml_tensor* v) {
   for (const QueryTap& tap : query_taps_) {
     if (tap.layer != il || tap.n_tokens == 0) continue;
@@ -175,34 +184,61 @@ ggml_tensor* LayerGraph::attention(int il, ggml_tensor* q, ggml_tensor* k, ggml_
     const int64_t window = config_.window_of(il);
     const int64_t first_row = window > 0 ? std::max<int64_t>(0, cache.n_rows() + 1 - window) : 0;
     const int64_t n_past = cache.n_rows() - first_row;
-    const auto of_segment = [&](ggml_tensor* x) {  // [head_dim, n, heads] !! permuted !!
-      ggml_tensor* view =
-          ggml_view_3d(context_, x, x->ne[0], x->ne[1], n, x->nb[1], x->nb[2], static_cast<size_t>(first) * x->nb[2]);
-      return ggml_permute(context_, view, 0, 2, 1, 3);
+    const auto of_segment = [&](ggml_tensor* x, int64_t n_head, int64_t first_head) {  // [head_dim, n_head, n]
+      return ggml_view_3d(context_, x, x->ne[0], n_head, n, x->nb[1], x->nb[2],
+                          static_cast<size_t>(first) * x->nb[2] + static_cast<size_t>(first_head) * x->nb[1]);
     };
+    const auto by_head = [&](ggml_tensor* x) { return ggml_permute(context_, x, 0, 2, 1, 3); };  // !! permuted !!
+    const auto write = [&](ggml_tensor* rows, ggml_tensor* x) {
+      const int64_t n_head_kv = x->ne[1];
+      ggml_tensor* index = ggml_view_1d(context_, row_index_, n_head_kv * n,
+                                        static_cast<size_t>(il - layer_begin_) * row_index_->nb[1] +
+                                            static_cast<size_t>(n_head_kv * first) * row_index_->nb[0]);
+      x = of_segment(x, n_head_kv, 0);
+      if (!ggml_is_contiguous(x)) x = ggml_cont(context_, x);
+      x = ggml_reshape_2d(context_, x, x->ne[0], n_head_kv * n);
+      rows = ggml_reshape_2d(context_, rows, rows->ne[0], rows->ne[1] * rows->ne[2]);
+      ggml_build_forward_expand(graph_, ggml_set_rows(context_, rows, x, index));
+    };
+    // The writes come first in the graph: the attention below reads what they wrote.
+    write(cache.k(), k);
+    write(cache.v(), v);
+    HeadRows ragged;
+    if (cache.ragged()) {
+      RKV_CHECK(window == 0);
+      ragged = {cache.first_rows(), cache.head_rows()};
+      for (int64_t& n_rows : ragged.n) n_rows += n;
+    }
     const auto rows_seen = [&](ggml_tensor* x) {  // [head_dim, n_past + n, n_head_kv], strided by the capacity
+      if (!ragged.n.empty()) return x;
       return ggml_view_3d(context_, x, x->ne[0], n_past + n, x->ne[2], x->nb[1], x->nb[2],
                           static_cast<size_t>(first_row) * x->nb[1]);
     };
-    ggml_tensor* index = ggml_view_1d(
-        context_, row_index_, n,
-        static_cast<size_t>(il - layer_begin_) * row_index_->nb[1] + static_cast<size_t>(first) * row_index_->nb[0]);
-    // The writes come first in the graph: the attention below reads what they wrote.
-    ggml_build_forward_expand(graph_, ggml_set_rows(context_, cache.k(), of_segment(k), index));
-    ggml_build_forward_expand(graph_, ggml_set_rows(context_, cache.v(), of_segment(v), index));
     ggml_tensor* rows_k = rows_seen(cache.k());
     ggml_tensor* rows_v = rows_seen(cache.v());
+    const int64_t n_head = config_.n_head;
     ggml_tensor* attended = nullptr;
     if (compute_.kernels == CpuKernels::kOurs && AttentionOp::supports(rows_k, rows_v)) {
       const LogSumsTarget log_sums = log_sums_of(il, first, n);
-      attended = attention_ops_.emplace_back().add(context_, of_segment(q), rows_k, rows_v, config_.attention_scale,
-                                                   window, log_sums, compute_.n_threads);
+      attended = attention_ops_.emplace_back().add(context_, by_head(of_segment(q, n_head, 0)), rows_k, rows_v,
+                                                   std::move(ragged), config_.attention_scale, window, log_sums,
+                                                   compute_.n_threads);
       if (log_sums.tensor != nullptr) ggml_build_forward_expand(graph_, attended);  // even if nobody wants the rest
+    } else if (ragged.n.empty()) {
+      attended = ggml_attention(s, by_head(of_segment(q, n_head, 0)), rows_k, rows_v, window);
+      attended = ggml_reshape_2d(context_, attended, config_.head_dim * n_head, n);
     } else {
-      attended = ggml_flash_attn_ext(context_, of_segment(q), rows_k, rows_v, mask(s, n_past, window),
-                                     config_.attention_scale, 0.0F, 0.0F);
-      ggml_prec_set_acc(attended, GGML_PREC_F32);
-      attended = ggml_reshape_2d(context_, attended, int64_t{config_.head_dim} * config_.n_head, n);
+      const int64_t n_group = n_head / config_.n_head_kv;
+      for (size_t head = 0; head < ragged.n.size(); ++head) {
+        const auto of_head = [&](ggml_tensor* x) {
+          return ggml_view_3d(context_, x, x->ne[0], ragged.n[head], 1, x->nb[1], x->nb[2],
+                              static_cast<size_t>(ragged.first[head]) * x->nb[1]);
+        };
+        ggml_tensor* group = by_head(of_segment(q, n_group, static_cast<int64_t>(head) * n_group));
+        ggml_tensor* of_group = ggml_attention(s, group, of_head(rows_k), of_head(rows_v), window);
+        attended = attended == nullptr ? of_group : ggml_concat(context_, attended, of_group, 1);
+      }
+      attended = ggml_reshape_2d(context_, attended, config_.head_dim * n_head, n);
     }
     out = out == nullptr ? attended : ggml_concat(context_, out, attended, 1);
     first += n;
@@ -219,8 +255,12 @@ void LayerGraph::set_inputs() const {
   }
   for (int il = layer_begin_; il < layer_end_; ++il) {
     for (const Segment& segment : segments_) {
-      const int64_t n_rows = segment.cache->layer(il).n_rows();
-      for (int64_t i = 0; i < segment.n_tokens; ++i) index.push_back(n_rows + i);
+      const LayerCache& cache = segment.cache->layer(il);
+      std::vector<int64_t> ends = cache.first_rows();
+      for (size_t head = 0; head < ends.size(); ++head) ends[head] += cache.n_rows(static_cast<int>(head));
+      for (int64_t i = 0; i < segment.n_tokens; ++i) {
+        for (const int64_t end : ends) index.push_back(end + i);
+      }
     }
   }
   ggml_backend_tensor_set(positions_, positions.data(), 0, ggml_nbytes(positions_));

@@ -98,6 +98,9 @@ class LayerGraph {
   // Where the segment of tokens [first, first + n) of the batch leaves its queries' log sums.
   LogSumsTarget log_sums_of(int il, int64_t first, int64_t n) const;
   ggml_tensor* mask(size_t segment, int64_t n_past, int64_t window);
+  // ggml's own attention. q: F32 [head_dim, n, heads] !! permuted !!; k, v: [head_dim, n_past + n, KV heads]
+  // -> F32 [head_dim, heads, n].
+  ggml_tensor* ggml_attention(size_t segment, ggml_tensor* q, ggml_tensor* k, ggml_tensor* v, int64_t window);
 
   ggml_context* context_;
   ggml_cgraph* graph_;
@@ -115,7 +118,7 @@ class LayerGraph {
   std::map<const ggml_tensor*, PackedInputsOp> packed_;  // by the inputs that several products share
   int64_t n_tokens_ = 0;
   ggml_tensor* positions_ = nullptr;  // I32 [n_tokens]
-  ggml_tensor* row_index_ = nullptr;  // I64 [n_tokens, layers of the graph]
+  ggml_tensor* row_index_ = nullptr;  // I64 [n_head_kv * n_tokens, layers of the graph]: rows of K's and V's tensors
   // (segment, rows before that are looked at, window of the layer or 0) -> F16 [n_kv, n_tokens]
   std::map<std::tuple<size_t, int64_t, int64_t>, ggml_tensor*> masks_;
 };

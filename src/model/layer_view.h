@@ -15,7 +15,7 @@ namespace ripplekv {
 
 // The taps and the values their spans point to; moving it keeps them valid.
 struct LayerView {
-  LayerTaps taps;
+  std::vector<LayerTaps> taps;  // one of all KV heads; of a ragged layer one per KV head
   std::vector<float> window_attention;
   std::vector<float> value_norm;
   std::vector<float> keys;

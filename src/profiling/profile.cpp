@@ -235,12 +235,16 @@ void add_differences(const ordered_json& got, const ordered_json& expected, cons
     return value.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
   };
   for (const auto& [name, value] : expected.items()) {
-    const ordered_json& other = got.at(name);
-    if (value.is_object()) {
-      add_differences(other, value, fmt::format("{}.{}", key, name), out);
-    } else if (other != value) {
-      out.push_back(fmt::format("{}.{}: got {}, expected {}", key, name, text(other), text(value)));
+    if (!got.contains(name)) {
+      out.push_back(fmt::format("{}.{}: got none, expected {}", key, name, text(value)));
+    } else if (value.is_object()) {
+      add_differences(got.at(name), value, fmt::format("{}.{}", key, name), out);
+    } else if (got.at(name) != value) {
+      out.push_back(fmt::format("{}.{}: got {}, expected {}", key, name, text(got.at(name)), text(value)));
     }
+  }
+  for (const auto& [name, value] : got.items()) {
+    if (!expected.contains(name)) out.push_back(fmt::format("{}.{}: got {}, expected none", key, name, text(value)));
   }
 }
 

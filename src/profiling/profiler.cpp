@@ -127,16 +127,16 @@ Status SampleProfiler::prefill_full() {
       for (auto& keep : keep_) keep.emplace_back();
     } else if (!keep_.empty()) {
       RKV_ASSIGN_OR_RETURN(const LayerView seen, view(selector_->needs(), request.n_query));
-      const LayerTaps& taps = seen.taps;
-      const std::vector<float> scores = selector_->score(taps);
+      const std::vector<float> scores = score_parts(*selector_, seen.taps);
       for (size_t f = 0; f < keep_.size(); ++f) {
         const auto rows =
-            static_cast<int64_t>(std::floor(settings_.curve_fractions[f] * static_cast<double>(taps.n_rows) + 1e-9));
-        keep_[f].push_back(prune(scores, taps.n_rows, taps.n_head_kv, rows, selector_->protected_rows()));
+            static_cast<int64_t>(std::floor(settings_.curve_fractions[f] * static_cast<double>(n_prompt()) + 1e-9));
+        keep_[f].push_back(prune_heads(scores, layer.head_rows(), rows, selector_->protected_rows(),
+                                       settings_.selector_options.head_floor));
       }
     }
     if (layer.format() == settings_.kv_format) return ok_status();
-    RKV_ASSIGN_OR_RETURN(layer, layer.gather(layer.last_rows(layer.n_rows()), settings_.kv_format, settings_.n_answer));
+    RKV_ASSIGN_OR_RETURN(layer, layer.gather(layer.all_rows(), settings_.kv_format, settings_.n_answer));
     return ok_status();
   };
   const int64_t before = n_done_;

@@ -1,12 +1,14 @@
 // SPDX-FileCopyrightText: 2026 RippleKV contributors
 // SPDX-License-Identifier: MIT
 //
-// prune(), the one top-k that turns scores into keep lists, and pool_1d(), the smoothing that score functions share.
-// Knows no method and no cache.
+// prune() and prune_heads(), the one top-k that turns scores into keep lists, and pool_1d(), the smoothing that score
+// functions share. Knows no method and no cache.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "ripplekv/selection.h"
 
@@ -35,6 +37,25 @@ void slide_window(std::span<float> x, size_t half, double identity, double divis
   }
 }
 
+// What a head keeps whatever the others' scores: its first and last rows, and its best ones up to n in all.
+struct OwnRows {
+  int64_t n_sink;
+  int64_t n_window;
+  int64_t n;
+};
+
+struct Candidate {
+  float score;
+  int32_t row;
+  size_t head;
+};
+
+bool better(const Candidate& a, const Candidate& b) {
+  if (std::isnan(a.score) != std::isnan(b.score)) return std::isnan(b.score);
+  if (a.score > b.score || a.score < b.score) return a.score > b.score;
+  return a.row != b.row ? a.row < b.row : a.head < b.head;
+}
+
 }  // namespace
 
 void pool_1d(std::span<float> x, int64_t n, int kernel, Pooling pooling) {
@@ -57,35 +78,65 @@ void pool_1d(std::span<float> x, int64_t n, int kernel, Pooling pooling) {
 
 KeepList prune(std::span<const float> scores, int64_t n_rows, int n_head_kv, int64_t rows,
                const ProtectedRows& protected_rows) {
-  RKV_CHECK(n_rows >= 0 && n_rows <= std::numeric_limits<int32_t>::max());
-  RKV_CHECK(n_head_kv >= 0 && rows >= 1);
+  RKV_CHECK(n_head_kv >= 0);
+  return prune_heads(scores, std::vector<int64_t>(static_cast<size_t>(n_head_kv), n_rows), rows, protected_rows,
+                     /*head_floor=*/1.0);
+}
+
+KeepList prune_heads(std::span<const float> scores, std::span<const int64_t> n_rows, int64_t rows,
+                     const ProtectedRows& protected_rows, double head_floor) {
+  RKV_CHECK(rows >= 1 && head_floor >= 0.0 && head_floor <= 1.0);
   RKV_CHECK(protected_rows.n_sink >= 0 && protected_rows.n_window >= 0);
-  RKV_CHECK(scores.size() == static_cast<size_t>(n_rows) * static_cast<size_t>(n_head_kv));
+  int64_t most = 1;
+  int64_t n_score = 0;
+  for (const int64_t n : n_rows) {
+    RKV_CHECK(n >= 0 && n <= std::numeric_limits<int32_t>::max());
+    most = std::max(most, n);
+    n_score += n;
+  }
+  RKV_CHECK(std::cmp_equal(scores.size(), n_score));
+  rows = std::min(rows, most);
+  const auto floor = static_cast<int64_t>(std::floor(head_floor * static_cast<double>(rows) + 1e-9));
+  std::vector<OwnRows> own;
+  int64_t n_shared = std::min(rows * static_cast<int64_t>(n_rows.size()), n_score);  // rows for the best of any head
+  for (const int64_t n : n_rows) {
+    const int64_t n_most = std::min(rows, n);
+    const int64_t n_window = std::min<int64_t>(protected_rows.n_window, n_most);
+    const int64_t n_sink = std::min<int64_t>(protected_rows.n_sink, n_most - n_window);
+    own.push_back({n_sink, n_window, std::min(std::max({floor, n_window + n_sink, int64_t{1}}), n_most)});
+    n_shared -= own.back().n;
+  }
 
-  const int64_t n_keep = std::min(rows, n_rows);
-  const int64_t n_window = std::min<int64_t>(protected_rows.n_window, n_keep);
-  const int64_t n_sink = std::min<int64_t>(protected_rows.n_sink, n_keep - n_window);
-
-  KeepList keep(static_cast<size_t>(n_head_kv));
+  KeepList keep(n_rows.size());
+  std::vector<Candidate> shared;
   for (size_t head = 0; head < keep.size(); ++head) {
-    const auto s = scores.subspan(head * static_cast<size_t>(n_rows), static_cast<size_t>(n_rows));
-    const auto better = [s](int32_t a, int32_t b) {
-      const float score_a = s[static_cast<size_t>(a)];
-      const float score_b = s[static_cast<size_t>(b)];
-      if (std::isnan(score_a) != std::isnan(score_b)) return std::isnan(score_b);
-      if (score_a > score_b || score_a < score_b) return score_a > score_b;
-      return a < b;
-    };
+    const auto s = scores.first(static_cast<size_t>(n_rows[head]));
+    scores = scores.subspan(s.size());
+    const auto candidate = [&](int32_t row) { return Candidate{s[static_cast<size_t>(row)], row, head}; };
     // [0, n_sink) stays; the best of the rows between sinks and window move behind it; the window follows.
     std::vector<int32_t>& list = keep[head];
-    list.resize(static_cast<size_t>(n_rows - n_window));
+    list.resize(static_cast<size_t>(n_rows[head] - own[head].n_window));
     std::iota(list.begin(), list.end(), 0);
-    const auto first = list.begin() + n_sink;
-    const auto last = list.begin() + (n_keep - n_window);
-    if (last != list.end()) std::nth_element(first, last, list.end(), better);
-    std::sort(first, last);
-    list.resize(static_cast<size_t>(n_keep - n_window));
-    for (int64_t row = n_rows - n_window; row < n_rows; ++row) list.push_back(static_cast<int32_t>(row));
+    const auto last = list.begin() + (own[head].n - own[head].n_window);
+    if (last != list.end()) {
+      std::nth_element(list.begin() + own[head].n_sink, last, list.end(),
+                       [&](int32_t a, int32_t b) { return better(candidate(a), candidate(b)); });
+    }
+    if (n_shared > 0) std::transform(last, list.end(), std::back_inserter(shared), candidate);
+    list.erase(last, list.end());
+  }
+  if (std::cmp_less(n_shared, shared.size())) {
+    std::nth_element(shared.begin(), shared.begin() + n_shared, shared.end(), better);
+  }
+  for (const Candidate& chosen : std::span(shared).first(static_cast<size_t>(n_shared))) {
+    keep[chosen.head].push_back(chosen.row);
+  }
+  for (size_t head = 0; head < keep.size(); ++head) {
+    std::vector<int32_t>& list = keep[head];
+    std::sort(list.begin(), list.end());
+    for (int64_t row = n_rows[head] - own[head].n_window; row < n_rows[head]; ++row) {
+      list.push_back(static_cast<int32_t>(row));
+    }
     list.shrink_to_fit();
   }
   return keep;

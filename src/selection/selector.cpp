@@ -31,8 +31,8 @@ constexpr std::array kFactories = {RKV_SELECTION_METHODS(RKV_FACTORY)};
 constexpr std::array kReads = {RKV_SELECTION_METHODS(RKV_READS)};
 #undef RKV_READS
 
-constexpr std::array<std::string_view, 7> kOptions = {"window",     "kernel", "pooling", "group",
-                                                      "value_norm", "n_sink", "seed"};
+constexpr std::array<std::string_view, 8> kOptions = {"window",     "kernel", "pooling", "group",
+                                                      "value_norm", "n_sink", "seed",    "head_floor"};
 
 Status check_options(std::string_view name, const SelectorOptions& options) {
   if (options.window < 1 || options.window > kWindowMax) {
@@ -45,6 +45,16 @@ Status check_options(std::string_view name, const SelectorOptions& options) {
   }
   if (options.n_sink < 0) {
     return invalid_argument(fmt::format("selector {}: got {} sink rows, expected 0 or more", name, options.n_sink));
+  }
+  if (!(options.head_floor >= 0.0 && options.head_floor <= 1.0)) {
+    return invalid_argument(
+        fmt::format("selector {}: got a head floor of {}, expected 0 to 1", name, options.head_floor));
+  }
+  const std::vector<std::string_view> read = options_read(name);
+  if (options.head_floor < 1.0 && std::find(read.begin(), read.end(), "head_floor") == read.end()) {
+    return invalid_argument(
+        fmt::format("selector {}: got a head floor of {}, expected 1, since its scores do not compare between KV heads",
+                    name, options.head_floor));
   }
   return ok_status();
 }
@@ -89,6 +99,15 @@ Result<std::unique_ptr<Selector>> make_selector(std::string_view name, const Sel
   }
   RKV_RETURN_IF_ERROR(check_options(name, options));
   return kFactories[static_cast<size_t>(info - kInfos.begin())](options);
+}
+
+std::vector<float> score_parts(const Selector& selector, std::span<const LayerTaps> parts) {
+  std::vector<float> scores;
+  for (const LayerTaps& part : parts) {
+    const std::vector<float> of_part = selector.score(part);
+    scores.insert(scores.end(), of_part.begin(), of_part.end());
+  }
+  return scores;
 }
 
 }  // namespace ripplekv

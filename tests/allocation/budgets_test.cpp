@@ -121,6 +121,19 @@ TEST_F(BudgetsTest, EveryKindOfBudgetRoundTrips) {
   }
 }
 
+// Written only where it says something, so that files of before it are read as they were meant.
+TEST_F(BudgetsTest, AHeadFloorRoundTrips) {
+  Budgets budgets = example();
+  budgets.selector_options.head_floor = 0.2;
+  ASSERT_TRUE(write_budgets(budgets, path_).ok());
+  EXPECT_NE(text().find("\"seed\": 18446744073709551615, \"head_floor\": 0.2}"), std::string::npos) << text();
+  const auto back = read_budgets(path_);
+  ASSERT_TRUE(back.ok()) << back.status().message();
+  expect_equal(*back, budgets);
+  budgets.selector_options.head_floor = 1.5;
+  EXPECT_EQ(write_budgets(budgets, path_).code(), StatusCode::kInvalidArgument);
+}
+
 // A fraction of bytes is no fraction of rows, which is what kept_fraction says.
 TEST_F(BudgetsTest, AFractionOfBytesRoundTrips) {
   Budgets budgets = example();
@@ -239,6 +252,8 @@ TEST_F(BudgetsTest, HandMadeDamageIsRefusedAndNamed) {
       {"\"group\": \"max\"", "\"group\": \"sum\"", "key 'selector_options.group': got 'sum'"},
       {"\"value_norm\": true", "\"value_norm\": 1", "key 'selector_options.value_norm': got 1, expected true or false"},
       {"18446744073709551615", "-1", "key 'selector_options.seed': got -1"},
+      {"\"seed\":", "\"head_floor\": 2, \"seed\":", "got a head floor of 2, expected 0 to 1"},
+      {"\"seed\":", "\"head_floor\": \"x\", \"seed\":", "key 'selector_options.head_floor': got text 'x'"},
       {"18446744073709551615", "18446744073709551616", "key 'selector_options.seed': got 1.8446744073709552e+19"},
       // The layers.
       {"\"layers\": [", "\"layers\": [7, ", "key 'layers[0]': got 7, expected an object"},

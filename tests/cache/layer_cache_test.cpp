@@ -120,8 +120,9 @@ TEST(LayerCache, GatherCopiesAndLeavesTheSourceAlone) {
     PlainCache plain;
     append_random(layer, plain, 0, n_rows, random);
     for (const int64_t n_keep : {int64_t{1}, (n_rows + 1) / 2, n_rows}) {
-      for (const bool same : {false, true}) {
-        const KeepList keep = random_keep(n_rows, shape.n_head_kv, n_keep, same, random);
+      for (const int kind : {0, 1, 2}) {
+        const KeepList keep = kind == 2 ? random_ragged_keep(layer.head_rows(), n_keep, random)
+                                        : random_keep(n_rows, shape.n_head_kv, n_keep, kind == 1, random);
         const LayerCache kept = layer.gather(keep).value();
         expect_holds(kept, gather_plain(plain, keep));
         EXPECT_EQ(kept.capacity(), n_keep);
@@ -152,9 +153,9 @@ TEST(LayerCache, CompactKeepsBytesAndFreesTheRest) {
     PlainCache plain;
     append_random(layer, plain, 17, n_rows, random);
     // Twice, with rows added between: positions stay the true ones and the heads' rows need not agree.
-    for (int pass = 0; pass < 2; ++pass) {
+    for (int pass = 0; pass < 3; ++pass) {
       const int64_t n_keep = (layer.n_rows() + 1) / 2;
-      const KeepList keep = random_keep(layer.n_rows(), shape.n_head_kv, n_keep, false, random);
+      const KeepList keep = random_ragged_keep(layer.head_rows(), n_keep, random);
       const LayerCache gathered = layer.gather(keep).value();
       ASSERT_TRUE(layer.compact(keep).ok());
       plain = gather_plain(plain, keep);
@@ -169,6 +170,44 @@ TEST(LayerCache, CompactKeepsBytesAndFreesTheRest) {
       append_random(layer, plain, 10000 + 100 * pass, 7, random);
       expect_holds(layer, plain);
     }
+  });
+}
+
+// Ragged heads grow alike, cost the bytes of equal ones, and round to other formats row by row.
+TEST(LayerCache, RaggedHeadsCostWhatEqualOnesDo) {
+  for_every_cache([](const LayerShape& shape, const KvFormat& format, int64_t n_rows, Random& random) {
+    LayerCache layer = make_layer(shape, format, n_rows);
+    PlainCache plain;
+    append_random(layer, plain, 5, n_rows, random);
+    const int64_t n_keep = (n_rows + 1) / 2;
+    const KeepList keep = random_ragged_keep(layer.head_rows(), n_keep, random);
+    const LayerCache equal = layer.gather(random_keep(n_rows, shape.n_head_kv, n_keep, false, random)).value();
+    ASSERT_TRUE(layer.compact(keep).ok());
+    plain = gather_plain(plain, keep);
+    EXPECT_EQ(layer.bytes().allocated(), equal.bytes().allocated());
+    EXPECT_LE(layer.bytes().index, index_bytes_per_row(shape) * n_keep);
+    EXPECT_EQ(layer.gather(layer.all_rows()).value().head_rows(), layer.head_rows());
+
+    const LayerCache::Mark mark = layer.mark();
+    const PlainCache before = plain;
+    for (int pass = 0; pass < 2; ++pass) {
+      ASSERT_TRUE(layer.reserve_more(2).ok());
+      append_random(layer, plain, 1000 + 2 * pass, 2, random);
+      expect_holds(layer, plain);
+    }
+    for (const auto& rows : layer.last_rows(4)) ASSERT_EQ(rows.size(), 4U);
+    ASSERT_TRUE(layer.still_holds(mark, n_keep));
+    layer.truncate(n_keep);
+    expect_holds(layer, before);
+
+    const KvFormat wide = {KvType::kF32, KvType::kF32};
+    const LayerCache widened = layer.gather(layer.all_rows(), wide).value();
+    EXPECT_EQ(widened.head_rows(), layer.head_rows());
+    const auto same_bits = [](const std::vector<float>& a, const std::vector<float>& b) {  // NaN, too
+      return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+    };
+    EXPECT_TRUE(same_bits(widened.read_k(), layer.read_k()));
+    EXPECT_TRUE(same_bits(widened.read_v(), layer.read_v()));
   });
 }
 
@@ -200,7 +239,7 @@ TEST(LayerCache, OnADeviceItHoldsTheSame) {
     append_random(layer, plain, 17, n_rows, random);
     expect_holds(layer, plain);
     for (int pass = 0; pass < 2; ++pass) {
-      const KeepList keep = random_keep(layer.n_rows(), shape.n_head_kv, (layer.n_rows() + 1) / 2, false, random);
+      const KeepList keep = random_ragged_keep(layer.head_rows(), (layer.n_rows() + 1) / 2, random);
       const int64_t allocated = layer.bytes().allocated();
       ASSERT_TRUE(layer.compact(keep).ok());
       plain = gather_plain(plain, keep);
@@ -211,7 +250,7 @@ TEST(LayerCache, OnADeviceItHoldsTheSame) {
       append_random(layer, plain, 10000 + 100 * pass, 3, random);
     }
     LayerCache twin = layer.copy().value();
-    layer.truncate(1);
+    layer.truncate(layer.n_rows() - 3);
     expect_holds(twin, plain);
     const auto v = twin.read_v_bytes();
     twin.write_v_bytes(std::vector<uint8_t>(v.size(), 0));
@@ -319,10 +358,12 @@ struct Moment {
   PlainCache plain;
 };
 
-bool begins_alike(const PlainCache& a, const PlainCache& b, int64_t n) {
-  for (size_t head = 0; head < a.size(); ++head) {
-    if (static_cast<int64_t>(b[head].size()) < n || static_cast<int64_t>(a[head].size()) < n) return false;
-    if (!std::equal(a[head].begin(), a[head].begin() + n, b[head].begin())) return false;
+// Without the last rows of every head, so that n are left on the mean, `then` is how `now` begins.
+bool begins_alike(const PlainCache& then, const PlainCache& now, int64_t n) {
+  for (size_t head = 0; head < then.size(); ++head) {
+    const int64_t of_head = static_cast<int64_t>(then[head].size()) - (mean_rows(then) - n);
+    if (of_head < 0 || std::cmp_less(now[head].size(), of_head)) return false;
+    if (!std::equal(then[head].begin(), then[head].begin() + of_head, now[head].begin())) return false;
   }
   return true;
 }
@@ -356,15 +397,17 @@ TEST(LayerCache, RandomOperationsMatchThePlainCache) {
         }
         case 3:
         case 4: {
-          const auto n = static_cast<int64_t>(random.below(static_cast<uint64_t>(n_rows) + 1));
+          const auto n = n_rows - static_cast<int64_t>(random.below(static_cast<uint64_t>(fewest_rows(plain)) + 1));
           layer.truncate(n);
           truncate_plain(plain, n);
           break;
         }
         case 5: {
-          if (n_rows == 0) break;
+          if (fewest_rows(plain) == 0) break;
           const auto n_keep = static_cast<int64_t>(1 + random.below(static_cast<uint64_t>(n_rows)));
-          const KeepList keep = random_keep(n_rows, shape.n_head_kv, n_keep, random.below(2) == 0, random);
+          const KeepList keep = layer.ragged() || random.below(2) == 0
+                                    ? random_ragged_keep(layer.head_rows(), n_keep, random)
+                                    : random_keep(n_rows, shape.n_head_kv, n_keep, random.below(2) == 0, random);
           ASSERT_TRUE(layer.compact(keep).ok());
           plain = gather_plain(plain, keep);
           ++n_compact;
@@ -381,8 +424,8 @@ TEST(LayerCache, RandomOperationsMatchThePlainCache) {
       expect_holds(layer, plain);
       ASSERT_FALSE(HasFatalFailure());
       for (const Moment& moment : moments) {
-        const auto n_then = static_cast<int64_t>(moment.plain[0].size());
-        for (const int64_t n : {n_then, n_then / 2}) {
+        const int64_t n_then = mean_rows(moment.plain);
+        for (const int64_t n : {n_then, n_then - fewest_rows(moment.plain) / 2}) {
           const bool holds = moment.n_compact == n_compact && begins_alike(moment.plain, plain, n);
           ASSERT_EQ(layer.still_holds(moment.mark, n), holds) << n;
           ++(holds ? n_held : n_lost);

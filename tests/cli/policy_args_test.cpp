@@ -60,6 +60,12 @@ TEST(PolicyArgs, OptionsThatTheSelectorDoesNotReadAreRefused) {
   EXPECT_NE(refusal("snapkv:n-sink=2").find("which reads only --window, --kernel, --pooling, --group, --value-norm"),
             std::string::npos);
   EXPECT_FALSE(parse_policy("h2o:window=8").ok());
+  EXPECT_EQ(parsed("snapkv+curves:head-floor=0.2").selector.options.head_floor, 0.2);
+  EXPECT_TRUE(parse_policy("sinks+h2o:head-floor=0").ok());
+  for (const char* text : {"random:head-floor=0.2", "streaming_llm:head-floor=0.2", "tova:head-floor=0.2",
+                           "knorm:head-floor=0.2", "sinks+keydiff:head-floor=0.2"}) {
+    EXPECT_NE(refusal(text).find("head"), std::string::npos) << text;
+  }
   EXPECT_TRUE(parse_policy("sinks+h2o:window=8:n-sink=1").ok());
   EXPECT_TRUE(parse_policy("h2o+pyramid:window=8").ok()) << "the pyramid's";
 }

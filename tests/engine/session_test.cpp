@@ -5,6 +5,7 @@
 // not, are refused with one sentence and never abort.
 #include "engine/session.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -44,8 +45,9 @@ class SessionTest : public test::TinyEngineTest {
     KvCache cache;
   };
 
-  Made make(const KvFormat& format) const {
+  Made make(const KvFormat& format, double head_floor = 1.0) const {
     Policy of = policy("snapkv", "ripple", 0.4);
+    of.selector_options.head_floor = head_floor;
     of.kv_format = format;
     const auto prompt = tokens(60);
     Sequence sequence = prefill(*engine_, prompt, plan(of, 60));
@@ -88,9 +90,11 @@ class SessionTest : public test::TinyEngineTest {
 };
 
 TEST_F(SessionTest, ComesBackBitByBit) {
-  for (const KvFormat& format :
-       {kF32Cache, KvFormat{KvType::kF16, KvType::kQ4_0}, KvFormat{KvType::kQ8_0, KvType::kQ8_0}}) {
-    const Made made = make(format);
+  for (const auto& [format, head_floor] :
+       {std::pair{kF32Cache, 1.0}, std::pair{kF32Cache, 0.0}, std::pair{KvFormat{KvType::kF16, KvType::kQ4_0}, 0.2},
+        std::pair{KvFormat{KvType::kQ8_0, KvType::kQ8_0}, 1.0}}) {
+    const Made made = make(format, head_floor);
+    EXPECT_EQ(made.cache.layer(1).ragged(), head_floor < 1.0);
     ASSERT_TRUE(write_session(path_, made.state, made.cache).ok());
     const auto read = read_session(path_, *model_);
     ASSERT_TRUE(read.ok()) << read.status().message();
@@ -116,20 +120,24 @@ TEST_F(SessionTest, ComesBackBitByBit) {
 }
 
 TEST_F(SessionTest, GoesOnAsTheSequenceDoes) {
-  Policy of = policy("snapkv", "ripple", 0.4);
-  Made made = make(kF32Cache);
-  ASSERT_TRUE(write_session(path_, made.state, made.cache).ok());
-  auto read = read_session(path_, *model_);
-  ASSERT_TRUE(read.ok());
-  Sequence loaded;
-  loaded.cache = std::move(read->cache);
-  Sequence kept;
-  kept.cache = std::move(made.cache);
-  const auto turn = tokens(25, 4);
-  ASSERT_TRUE(engine_->extend(loaded, turn, plan(of, 87)).ok());
-  ASSERT_TRUE(engine_->extend(kept, turn, plan(of, 87)).ok());
-  expect_same_cache(loaded.cache, kept.cache);
-  EXPECT_EQ(loaded.logits, kept.logits);
+  for (const double head_floor : {1.0, 0.0}) {
+    Policy of = policy("snapkv", "ripple", 0.4);
+    of.selector_options.head_floor = head_floor;
+    Made made = make(kF32Cache, head_floor);
+    ASSERT_TRUE(write_session(path_, made.state, made.cache).ok());
+    auto read = read_session(path_, *model_);
+    ASSERT_TRUE(read.ok());
+    EXPECT_EQ(read->state.budgets->selector_options, of.selector_options);
+    Sequence loaded;
+    loaded.cache = std::move(read->cache);
+    Sequence kept;
+    kept.cache = std::move(made.cache);
+    const auto turn = tokens(25, 4);
+    ASSERT_TRUE(engine_->extend(loaded, turn, plan(of, 87)).ok());
+    ASSERT_TRUE(engine_->extend(kept, turn, plan(of, 87)).ok());
+    expect_same_cache(loaded.cache, kept.cache);
+    EXPECT_EQ(loaded.logits, kept.logits);
+  }
 }
 
 TEST_F(SessionTest, WithoutBudgetsAndWithAFullCache) {
@@ -235,7 +243,7 @@ TEST_F(SessionTest, BadFilesAreRefusedByName) {
 
   std::string version = content();
   patch<uint32_t>(version, 8, 1);
-  expect_refused(sealed(version), "version 1, expected 2", StatusCode::kMismatch);
+  expect_refused(sealed(version), "version 1, expected 3", StatusCode::kMismatch);
   expect_refused(sealed(content().substr(0, kHead)), "layers: 1 of 4 bytes each, 0 bytes are left", lost);
   expect_refused(sealed(content() + "x"), "1 bytes too many", lost);
   expect_refused(sealed(content().substr(0, content().size() - 1)), "logits: 300 of 4 bytes each", lost);
@@ -252,6 +260,8 @@ TEST_F(SessionTest, BadFilesAreRefusedByName) {
   std::memcpy(&json_bytes, whole.data() + 16, sizeof(json_bytes));
   const size_t layers = kFixed + json_bytes + 62 * 4;  // where layer 0 begins
   const size_t positions = layers + 24;
+  uint32_t rows = 0;  // of each head of layer 0
+  std::memcpy(&rows, whole.data() + layers + 16, sizeof(rows));
   const std::vector<Case> numbers = {
       {"got 0 layers", [](std::string& s) { patch<uint32_t>(s, 12, 0); }},
       {"got 4294967295 layers", [](std::string& s) { patch<uint32_t>(s, 12, 0xFFFFFFFF); }},
@@ -265,7 +275,7 @@ TEST_F(SessionTest, BadFilesAreRefusedByName) {
       {"heads of 0 values", [&](std::string& s) { patch<uint32_t>(s, layers, 0); }},
       {"heads of 4294967295 values", [&](std::string& s) { patch<uint32_t>(s, layers, 0xFFFFFFFF); }},
       {"got 0 heads", [&](std::string& s) { patch<uint32_t>(s, layers + 4, 0); }},
-      {"positions", [&](std::string& s) { patch<uint32_t>(s, layers + 4, 65536); }},
+      {"layer 0 rows: 65536 of 4 bytes", [&](std::string& s) { patch<uint32_t>(s, layers + 4, 65536); }},
       {"kv formats 4 and 0", [&](std::string& s) { patch<uint32_t>(s, layers + 8, 4); }},
       {"kv formats 0 and 4294967295", [&](std::string& s) { patch<uint32_t>(s, layers + 12, 0xFFFFFFFF); }},
       {"layer 0: ",
@@ -273,9 +283,16 @@ TEST_F(SessionTest, BadFilesAreRefusedByName) {
          patch<uint32_t>(s, layers, 33);
          patch<uint32_t>(s, layers + 8, 2);
        }},
-      {"got 0 rows", [&](std::string& s) { patch<uint64_t>(s, layers + 16, 0); }},
-      {"got 63 rows, expected 1 to 62", [&](std::string& s) { patch<uint64_t>(s, layers + 16, 63); }},
-      {"got 18446744073709551615 rows", [&](std::string& s) { patch<uint64_t>(s, layers + 16, ~uint64_t{0}); }},
+      {"got 0 rows", [&](std::string& s) { patch<uint32_t>(s, layers + 16, 0); }},
+      {"got 63 rows, expected 1 to 62", [&](std::string& s) { patch<uint32_t>(s, layers + 20, 63); }},
+      {"got 4294967295 rows", [&](std::string& s) { patch<uint32_t>(s, layers + 16, 0xFFFFFFFF); }},
+      {fmt::format("got {} rows in all, expected a multiple of its 2 heads", 2 * rows - 1),
+       [&](std::string& s) { patch<uint32_t>(s, layers + 16, rows - 1); }},
+      {"positions of head 1",
+       [&](std::string& s) {  // rows of one head given to the other
+         patch<uint32_t>(s, layers + 16, rows - 1);
+         patch<uint32_t>(s, layers + 20, rows + 1);
+       }},
       {"positions of head 0", [&](std::string& s) { patch<int32_t>(s, positions, -1); }},
       {"positions of head 0", [&](std::string& s) { patch<int32_t>(s, positions, 61); }},
       {"positions of head 0", [&](std::string& s) { patch<int32_t>(s, positions + 4, INT32_MIN); }},
@@ -361,6 +378,18 @@ TEST_F(SessionTest, WindowsWithoutTheirRows) {
     EXPECT_EQ(status.code(), StatusCode::kDataLoss);
     EXPECT_NE(status.message().find(says), std::string::npos) << status.message();
   }
+  // Enough rows, but not as many in every head.
+  Sequence longer = prefill(*engine_, prompt, plan_full(config(), 60, kF32Cache));
+  SessionState of_longer = state;
+  for (int32_t token = 1; token <= 4; ++token) {
+    decode(longer, token);
+    of_longer.tokens.push_back(token);
+  }
+  ASSERT_EQ(longer.cache.layer(0).n_rows(), 24);
+  ASSERT_TRUE(longer.cache.layer(0).compact({rows(2, 24)[0], rows(0, 24)[0]}).ok());
+  ASSERT_TRUE(write_session(path_, of_longer, longer.cache).ok());
+  EXPECT_NE(read_session(path_, *model_).status().message().find("22 rows in one head and 24 in another"),
+            std::string::npos);
   // Enough rows, but one in the middle is missing.
   KvCache cache = sequence.cache.fork().value();
   cache.layer(0).truncate(19);

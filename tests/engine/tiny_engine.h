@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <string>
 #include <utility>
@@ -102,16 +103,6 @@ class TinyEngineTest : public ::testing::Test {
     ASSERT_TRUE(status.ok()) << status.message();
   }
 
-  static std::vector<uint8_t> bytes_of(const ggml_tensor* tensor, int64_t n_rows) {
-    std::vector<uint8_t> bytes;
-    for (int64_t head = 0; head < tensor->ne[2]; ++head) {
-      const size_t plane = tensor->nb[1] * static_cast<size_t>(n_rows);
-      bytes.resize(bytes.size() + plane);
-      ggml_backend_tensor_get(tensor, bytes.data() + bytes.size() - plane, static_cast<size_t>(head) * tensor->nb[2],
-                              plane);
-    }
-    return bytes;
-  }
   static void expect_same_cache(const KvCache& a, const KvCache& b) {
     ASSERT_EQ(a.n_layer(), b.n_layer());
     EXPECT_EQ(a.n_pos(), b.n_pos());
@@ -122,8 +113,8 @@ class TinyEngineTest : public ::testing::Test {
       for (int head = 0; head < x.shape().n_head_kv; ++head) {
         EXPECT_TRUE(std::ranges::equal(x.positions(head), y.positions(head))) << "layer " << il;
       }
-      EXPECT_EQ(bytes_of(x.k(), x.n_rows()), bytes_of(y.k(), y.n_rows())) << "layer " << il;
-      EXPECT_EQ(bytes_of(x.v(), x.n_rows()), bytes_of(y.v(), y.n_rows())) << "layer " << il;
+      EXPECT_EQ(x.read_k_bytes(), y.read_k_bytes()) << "layer " << il;
+      EXPECT_EQ(x.read_v_bytes(), y.read_v_bytes()) << "layer " << il;
     }
   }
 
@@ -133,21 +124,21 @@ class TinyEngineTest : public ::testing::Test {
     for (int il = 0; il < full.n_layer(); ++il) {
       const LayerCache& from = full.layer(il);
       const KeepList& keep = kept[static_cast<size_t>(il)];
-      const auto n_rows = static_cast<int64_t>(keep[0].size());
-      auto layer = LayerCache::create(model_->store().layer_buffer_type(il), from.shape(), from.format(), n_rows + 9);
-      EXPECT_TRUE(layer.ok());
+      std::array<std::vector<uint8_t>, 2> kept_bytes;
       for (size_t head = 0; head < keep.size(); ++head) {
-        for (size_t row = 0; row < keep[head].size(); ++row) {
-          for (const auto& [source, target] : {std::pair{from.k(), layer->k()}, {from.v(), layer->v()}}) {
+        for (const int32_t row : keep[head]) {
+          for (size_t i = 0; i < 2; ++i) {
+            const ggml_tensor* source = i == 0 ? from.k() : from.v();
             std::vector<uint8_t> bytes(source->nb[1]);
             ggml_backend_tensor_get(source, bytes.data(),
-                                    head * source->nb[2] + static_cast<size_t>(keep[head][row]) * source->nb[1],
-                                    bytes.size());
-            ggml_backend_tensor_set(target, bytes.data(), head * target->nb[2] + row * target->nb[1], bytes.size());
+                                    head * source->nb[2] + static_cast<size_t>(row) * bytes.size(), bytes.size());
+            kept_bytes[i].insert(kept_bytes[i].end(), bytes.begin(), bytes.end());
           }
         }
       }
-      layer->append_written(0, n_rows);
+      auto layer = LayerCache::from_rows(model_->store().layer_buffer_type(il), from.shape(), from.format(), keep,
+                                         kept_bytes[0], kept_bytes[1]);
+      EXPECT_TRUE(layer.ok());
       cache.push_layer(std::move(*layer));
     }
     cache.set_n_pos(full.n_pos());

@@ -290,6 +290,40 @@ TEST(Attention, LogSumsAreThoseOfTheScores) {
   }
 }
 
+// Rows that lie behind each other instead of a plane per head are the same rows.
+TEST(Attention, WhereHeadsBeginChangesNoBit) {
+  for (const RowType type : {RowType::kF16, RowType::kQ4_0}) {
+    for (const int64_t n_query : {1, 5, 60}) {
+      Case c;
+      c.seed = 3000;
+      c.n_query = n_query;
+      c.n_head_kv = 3;
+      c.n_rows = {700, 60, 301};
+      c.k_type = c.v_type = type;
+      const Inputs planes = make_inputs(c);
+      Inputs packed = planes;
+      std::vector<int64_t> first_rows;
+      const auto pack = [&](Rows& rows) {
+        const std::vector<uint8_t> before = std::move(rows.bytes);
+        rows.bytes.clear();
+        first_rows.clear();
+        for (int64_t head = 0; head < c.n_head_kv; ++head) {
+          first_rows.push_back(static_cast<int64_t>(rows.bytes.size()) / rows.row_stride);
+          append(rows.bytes, before.data() + head * rows.head_stride,
+                 static_cast<size_t>(rows_of(c, head) * rows.row_stride));
+        }
+      };
+      pack(packed.k);
+      pack(packed.v);
+      packed.k.first_rows = packed.v.first_rows = first_rows.data();
+      EXPECT_EQ(first_rows, (std::vector<int64_t>{0, 700, 760}));
+      for (const KernelSet* kernels : kernel_sets()) {
+        EXPECT_EQ(run(c, packed, *kernels, 2), run(c, planes, *kernels, 2)) << c.text() << " " << kernels->name;
+      }
+    }
+  }
+}
+
 // Scores that span hundreds, and thousands of rows that share what a few leave over.
 TEST(Attention, SteepAndFlat) {
   for (const float spread : {0.0F, 0.1F, 5.0F}) {

@@ -41,7 +41,9 @@ struct Rows {
   std::vector<uint8_t> bytes;
   std::vector<float> values;  // [head_dim, capacity, n_head_kv]
 
-  AttentionRows view() const { return {type, bytes.data(), row_stride, head_stride}; }
+  const int64_t* first_rows = nullptr;
+
+  AttentionRows view() const { return {type, bytes.data(), row_stride, head_stride, first_rows}; }
 };
 
 void append(std::vector<uint8_t>& bytes, const void* from, size_t n) {

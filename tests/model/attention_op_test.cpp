@@ -11,8 +11,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/random.h"
+#include "cache/plain_cache.h"
 #include "model/forward.h"
 #include "test_util/model_runs.h"
 #include "test_util/oracle.h"
@@ -71,6 +73,60 @@ TEST_F(AttentionOpTest, ModelsAgree) {
   }
 }
 
+// Heads that hold other numbers of rows: one op for all against ggml's attention of each. Same bounds as above.
+TEST_F(AttentionOpTest, RaggedLayersAgree) {
+  for (const KvType type : {KvType::kF32, KvType::kF16}) {
+    test::TinyGguf tiny = model_of("llama");
+    if (type == KvType::kF32) tiny.n_layer = 3;
+    ASSERT_NO_FATAL_FAILURE(load(tiny));
+    const std::span<const int32_t> prompt(tokens_.data(), 190);
+    auto ours = *Forward::create(model_, 2, CpuKernels::kOurs);
+    auto theirs = *Forward::create(model_, 2, CpuKernels::kGgml);
+    Random random(4);
+    KvCache cache = test::prefilled(*ours, prompt, {type, type}).cache;
+    for (int il = 0; il < cache.n_layer(); ++il) {
+      LayerCache& layer = cache.layer(il);
+      ASSERT_TRUE(layer.compact(test::random_ragged_keep(layer.head_rows(), 40 + 50 * il, random)).ok());
+      ASSERT_TRUE(layer.ragged());
+    }
+    for (const int64_t n_new : {1, 7, 100}) {
+      if (type == KvType::kF16 && n_new < 64) continue;
+      std::vector<int32_t> all(static_cast<size_t>(n_new));
+      std::iota(all.begin(), all.end(), 0);
+      const auto run = [&](Forward& forward, KvCache& into) {
+        std::vector<float> logits;
+        ForwardBatch batch;
+        batch.segments = {{&into, n_new, 190}};
+        batch.layer_end = cache.n_layer();
+        batch.tokens = std::span<const int32_t>(tokens_).subspan(190, all.size());
+        batch.logits_of = all;
+        batch.logits = &logits;
+        EXPECT_TRUE(forward.run(batch).ok());
+        return logits;
+      };
+      KvCache by_ours = cache.fork().value();
+      KvCache by_theirs = cache.fork().value();
+      const std::vector<float> expected = run(*theirs, by_theirs);
+      const std::vector<float> got = run(*ours, by_ours);
+      const size_t n_vocab = got.size() / all.size();
+      for (size_t i = 0; i < all.size(); ++i) {
+        EXPECT_LE(test::kl_of_logits(std::span(expected).subspan(i * n_vocab, n_vocab),
+                                     std::span(got).subspan(i * n_vocab, n_vocab)),
+                  type == KvType::kF32 ? 1e-7 : 1e-5)
+            << to_string(type) << " token " << i << " of " << n_new;
+      }
+      // The first layer's rows do not depend on attention: those held as they were, the new ones behind those of each.
+      EXPECT_EQ(by_ours.layer(0).read_k_bytes(), by_theirs.layer(0).read_k_bytes());
+      EXPECT_EQ(by_ours.layer(0).read_v_bytes(), by_theirs.layer(0).read_v_bytes());
+      for (int il = 0; il < cache.n_layer(); ++il) {
+        by_ours.layer(il).truncate(cache.layer(il).n_rows());
+        EXPECT_EQ(by_ours.layer(il).read_k_bytes(), cache.layer(il).read_k_bytes());
+        EXPECT_EQ(by_ours.layer(il).read_v_bytes(), cache.layer(il).read_v_bytes());
+      }
+    }
+  }
+}
+
 // The op alone over rows that ggml made. ggml rounds queries to int8 for quantised K: these are int8 already. It sums V
 // in f16 where V is f16 and queries are few: relative errors up to 2^-11 at each of some 100 steps that matter.
 TEST_F(AttentionOpTest, OpsAgreeInEveryFormat) {
@@ -107,7 +163,7 @@ TEST_F(AttentionOpTest, OpsAgreeInEveryFormat) {
       }
       ggml_tensor* queries = ggml_permute(context, q, 0, 2, 1, 3);
       AttentionOp op;
-      ggml_tensor* ours = op.add(context, queries, k, v, 0.125F, /*window=*/0, {}, 2);
+      ggml_tensor* ours = op.add(context, queries, k, v, {}, 0.125F, /*window=*/0, {}, 2);
       ggml_tensor* theirs = ggml_flash_attn_ext(context, queries, k, v, mask, 0.125F, 0.0F, 0.0F);
       ggml_cgraph* graph = ggml_new_graph(context);
       ggml_build_forward_expand(graph, ours);

@@ -7,11 +7,13 @@
 #include <ggml.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <tuple>
 
 #include "base/random.h"
 #include "model/forward.h"
+#include "model/layer_view.h"
 #include "test_util/oracle.h"
 #include "test_util/tiny_gguf.h"
 
@@ -211,6 +213,52 @@ TEST_F(ForwardTapsTest, FutureAttentionIsThePaperInPlainLoops) {
         ASSERT_NEAR((*got)[head * kRows + static_cast<size_t>(row)], expected, 1e-4 * (1 + std::abs(expected)))
             << "head " << head << " row " << row;
       }
+    }
+  }
+}
+
+// A head of a ragged layer is seen as it would be in a layer whose heads all hold its rows.
+TEST_F(ForwardTapsTest, RaggedHeadsAreSeenAlone) {
+  test::TinyGguf tiny;
+  tiny.n_head = 6, tiny.n_head_kv = 2, tiny.head_dim = 32;
+  load(tiny);
+  constexpr int kQueries = 70;
+  for (const KvType type : {KvType::kF32, KvType::kF16}) {
+    fill(200, kQueries, type);
+    Random random(8);
+    std::vector<float> v(static_cast<size_t>(200 * 2 * 32));
+    for (float& value : v) value = static_cast<float>(random.gaussian());
+    layer_->write_v(v);
+    KeepList keep(2);
+    for (int32_t row = 0; row < 200; ++row) {
+      if (row < 10 || row >= 130) keep[0].push_back(row);
+      if (row >= 40) keep[1].push_back(row);
+    }
+    const LayerCache ragged = layer_->gather(keep, /*n_room=*/5).value();
+    ASSERT_EQ(ragged.head_rows(), (std::vector<int64_t>{80, 160}));
+    constexpr unsigned kAll = kTapWindowAttention | kTapValueNorm | kTapKeys | kTapFutureAttention;
+    const auto seen = view_layer(*forward_, 0, ragged, kAll, queries(), nullptr, 1, kQueries);
+    ASSERT_TRUE(seen.ok()) << seen.status().message();
+    ASSERT_EQ(seen->taps.size(), 2U);
+    for (size_t head = 0; head < 2; ++head) {
+      const LayerCache of_head = layer_->gather({keep[head], keep[head]}).value();
+      const auto alone = view_layer(*forward_, 0, of_head, kAll, queries(), nullptr, 1, kQueries);
+      ASSERT_TRUE(alone.ok()) << alone.status().message();
+      ASSERT_EQ(alone->taps.size(), 1U);
+      const LayerTaps& got = seen->taps[head];
+      const LayerTaps& expected = alone->taps[0];
+      EXPECT_EQ(got.n_rows, static_cast<int64_t>(keep[head].size()));
+      EXPECT_EQ(got.n_window, kQueries);
+      EXPECT_EQ(got.n_head, 3);
+      EXPECT_EQ(got.n_head_kv, 1);
+      const auto expect_half = [&](std::span<const float> a, std::span<const float> b, const char* tap) {
+        ASSERT_EQ(a.size(), b.size() / 2) << tap;
+        EXPECT_TRUE(std::ranges::equal(a, b.subspan(head * a.size(), a.size()))) << tap << " of head " << head;
+      };
+      expect_half(got.window_attention, expected.window_attention, "window attention");
+      expect_half(got.value_norm, expected.value_norm, "value norm");
+      expect_half(got.keys, expected.keys, "keys");
+      expect_half(got.future_attention, expected.future_attention, "future attention");
     }
   }
 }

@@ -264,7 +264,7 @@ TEST_F(ForwardTest, PrefillTapsTheLastQueries) {
       request.on_layer = [&](int il, LayerCache& layer, const ViewLayer& view) -> Status {
         const auto seen = view(kTapWindowAttention | kTapValueNorm, n_window);
         EXPECT_TRUE(seen.ok()) << seen.status().message();
-        const LayerTaps& taps = seen->taps;
+        const LayerTaps& taps = seen->taps[0];
         EXPECT_EQ(il, n_called++);
         EXPECT_EQ(taps.layer, il);
         EXPECT_EQ(taps.n_rows, 50);
@@ -305,7 +305,7 @@ TEST_F(ForwardTest, AllQueriesOfAShortPromptMayBeObserved) {
   request.on_layer = [&](int, LayerCache&, const ViewLayer& view) -> Status {
     const auto seen = view(kTapWindowAttention, 3);
     EXPECT_TRUE(seen.ok()) << seen.status().message();
-    const LayerTaps& taps = seen->taps;
+    const LayerTaps& taps = seen->taps[0];
     EXPECT_EQ(taps.n_window, 3);
     EXPECT_EQ(taps.window_attention.size(), 12U);
     // The first row: all of query 0, parts of the others.
@@ -346,11 +346,11 @@ TEST_F(ForwardTest, ARaggedBatchEqualsSingleRuns) {
     for (int il = 0; il < 3; ++il) {
       const int64_t n_rows = lengths[s];
       const int64_t n_keep = std::max<int64_t>(1, n_rows - 3 * il - static_cast<int64_t>(s));
+      // As many more of one head as fewer of the other.
+      const int64_t n_more = std::min({static_cast<int64_t>(s), n_keep - 1, n_rows - n_keep});
       KeepList keep(2);
-      for (int64_t row = 0; row < n_keep; ++row) {
-        keep[0].push_back(static_cast<int32_t>(row));
-        keep[1].push_back(static_cast<int32_t>(n_rows - n_keep + row));
-      }
+      for (int64_t row = 0; row < n_keep + n_more; ++row) keep[0].push_back(static_cast<int32_t>(row));
+      for (int64_t row = n_rows - n_keep + n_more; row < n_rows; ++row) keep[1].push_back(static_cast<int32_t>(row));
       EXPECT_TRUE(cache.layer(il).compact(keep).ok());
     }
     return cache;

@@ -343,6 +343,8 @@ TEST(ProfileSettings, EveryDifferenceIsNamed) {
        "settings.selector_options.value_norm: got false, expected true"},
       {[](auto& s) { s.selector_options.n_sink = 0; }, "settings.selector_options.n_sink: got 3, expected 0"},
       {[](auto& s) { s.selector_options.seed = 5; }, "settings.selector_options.seed: got 0, expected 5"},
+      {[](auto& s) { s.selector_options.head_floor = 0.2; },
+       "settings.selector_options.head_floor: got none, expected 0.2"},
       {[](auto& s) { s.weights = "f32"; }, "settings.weights: got \"native\", expected \"f32\""},
       {[](auto& s) { s.kv_format.k = KvType::kF16; }, "settings.kv_format.k: got \"q8_0\", expected \"f16\""},
       {[](auto& s) { s.kv_format.v = KvType::kF32; }, "settings.kv_format.v: got \"q4_0\", expected \"f32\""},
@@ -354,6 +356,10 @@ TEST(ProfileSettings, EveryDifferenceIsNamed) {
     EXPECT_FALSE(changed == settings) << expected;
     EXPECT_EQ(differences(settings, changed), std::vector<std::string>{expected});
   }
+  ProfileSettings adaptive = settings;
+  adaptive.selector_options.head_floor = 0.2;
+  EXPECT_EQ(differences(adaptive, settings),
+            std::vector<std::string>{"settings.selector_options.head_floor: got 0.2, expected none"});
 }
 
 TEST(ProfileStatistics, ByHand) {

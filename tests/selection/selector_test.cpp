@@ -76,6 +76,21 @@ TEST(Selector, BadOptionsAreRefusedByEveryMethod) {
   }
 }
 
+TEST(Selector, HeadFloorsAreForScoresThatCompareBetweenHeads) {
+  for (const SelectorInfo& info : selector_registry()) {
+    for (const double bad : {-0.1, 1.5, std::numeric_limits<double>::quiet_NaN()}) {
+      EXPECT_NE(message_of(info.name, {.head_floor = bad}).find("a head floor of"), std::string::npos) << info.name;
+    }
+    const bool compares = info.name == "snapkv" || info.name == "h2o" || info.name == "expected_attention";
+    EXPECT_EQ(make_selector(info.name, {.head_floor = 0.2}).ok(), compares) << info.name;
+    if (info.name != "full") {
+      EXPECT_EQ(make_selector("sinks+" + std::string(info.name), {.head_floor = 0.0}).ok(), compares) << info.name;
+    }
+  }
+  EXPECT_EQ(message_of("tova", {.head_floor = 0.2}),
+            "selector tova: got a head floor of 0.2, expected 1, since its scores do not compare between KV heads");
+}
+
 // Every method over random shapes and options: sizes, no NaN, a second call says the same, protected rows stay.
 TEST(Selector, ScoresOfRandomLayersCanBePruned) {
   Random random(1);
