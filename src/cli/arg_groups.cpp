@@ -205,8 +205,8 @@ void add_selector_args(OptionTable& table, SelectorArgs& selector, const std::st
        .help = "KV heads share a layer's rows by their scores: each keeps this share of an equal part at least, 1 is "
                "equal parts, 0.2 is Ada-KV's (snapkv, h2o, expected_attention)"},
       options.head_floor, {.min = 0, .max = 1});
-  table.add_rule([&selector] { return make_selector(selector.name, selector.options).status(); });
   table.add_rule([&table, &selector, &allocator] { return check_selector_flags(table, selector.name, allocator); });
+  table.add_rule([&selector] { return make_selector(selector.name, selector.options).status(); });
 }
 
 void add_allocator_args(OptionTable& table, AllocatorArgs& allocator, SelectorArgs& selector, bool may_be_file) {

@@ -43,10 +43,12 @@ class ConversationTest : public test::TinyEngineTest {
     options.format = kF32Cache;
     return options;
   }
-  ConversationOptions budgeted(double fraction, double temperature = 0) const {
+  ConversationOptions budgeted(double fraction, double temperature = 0, double head_floor = 1) const {
     ConversationOptions result = options(temperature);
     const Profile of_model = profile();
-    result.budgets = *make_budgets(model_->id(), policy("snapkv", "ripple", fraction), &of_model);
+    Policy of = policy("snapkv", "ripple", fraction);
+    of.selector_options.head_floor = head_floor;
+    result.budgets = *make_budgets(model_->id(), of, &of_model);
     return result;
   }
   Conversation begin(ConversationOptions options) const {
@@ -142,9 +144,9 @@ TEST_F(ConversationTest, AFractionOfAShortConversationIsItsFloor) {
 }
 
 TEST_F(ConversationTest, AnswersAreDrawnAnewFromTheSameMoment) {
-  for (const int64_t slack : {0, 2}) {
+  for (const auto& [slack, head_floor] : {std::pair{0, 1.0}, {0, 0.0}, {2, 1.0}, {2, 0.0}}) {
     for (const double temperature : {0.0, 1.5}) {
-      ConversationOptions of = budgeted(0.5, temperature);
+      ConversationOptions of = budgeted(0.5, temperature, head_floor);
       of.decode_slack = slack;
       Conversation conversation = begin(of);
       EXPECT_FALSE(conversation.regenerate(nullptr).ok());
@@ -304,9 +306,9 @@ TEST_F(ConversationTest, ASavedConversationGoesOnElsewhere) {
 // The moment before the answer comes back with the file: the same logits, the same rows, whatever answers drop.
 TEST_F(ConversationTest, ASavedAnswerCanBeDrawnAnew) {
   const std::string path = test::temp_dir() + "/talk.session";
-  for (const int64_t slack : {0, 100}) {
+  for (const auto& [slack, head_floor] : {std::pair{0, 1.0}, {0, 0.0}, {100, 1.0}, {100, 0.0}}) {
     for (const double temperature : {0.0, 1.5}) {
-      ConversationOptions of = budgeted(0.5, temperature);
+      ConversationOptions of = budgeted(0.5, temperature, head_floor);
       of.decode_slack = slack;
       Conversation conversation = begin(of);
       say(conversation, "hello there, you");

@@ -223,6 +223,7 @@ TEST(TraceHtml, BitmapsRoundTrip) {
     view.kept.clear();
     for (int layer = 0; layer < 3; ++layer) {
       view.kept.push_back(random_keep(rng, n_tokens, rng() % (n_tokens + 1), 1 + static_cast<int>(rng() % 4)));
+      view.kept.back()[0] = random_keep(rng, n_tokens, rng() % (n_tokens + 1), 1)[0];  // heads may differ in number
     }
     const json data = data_of(view);
     ASSERT_EQ(data["kept"].size(), view.kept.size());
