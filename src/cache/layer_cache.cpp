@@ -3,8 +3,8 @@
 //
 // Layout: K then V in one arena, each [head_dim, capacity, n_head_kv]: the rows of one head are contiguous, so kept
 // rows move as bytes and attention reads each head in one stream. Heads with fewer rows than others lie closer to each
-// other, with the same room behind each, so that the size is that of equal heads. Rows are only read and written
-// through ggml's backend calls.
+// other, with the same room behind each, so that the size is that of equal heads. Rows are read and written
+// through ggml's backend calls; on host memory those that are kept are picked where they lie.
 #include <fmt/format.h>
 #include <ggml-backend.h>
 
@@ -46,17 +46,24 @@ std::vector<uint8_t> from_floats(ggml_type type, std::span<const float> values, 
 void copy_rows(const ggml_tensor* from, std::span<const int64_t> from_first, ggml_tensor* to,
                std::span<const int64_t> to_first, const KeepList& keep) {
   const size_t row = from->nb[1];
-  std::vector<uint8_t> source;
+  // From a device all rows of a head come at once; on host memory kept ones are picked where they lie.
+  const bool on_host = ggml_backend_buffer_is_host(from->buffer);
+  std::vector<uint8_t> read;
   std::vector<uint8_t> kept;
   for (size_t head = 0; head < keep.size(); ++head) {
     const std::vector<int32_t>& rows = keep[head];
     if (rows.empty()) continue;
-    source.resize(row * (static_cast<size_t>(rows.back()) + 1));
+    const size_t first = static_cast<size_t>(from_first[head]) * row;
+    const uint8_t* source = static_cast<const uint8_t*>(from->data) + first;
+    if (!on_host) {
+      read.resize(row * (static_cast<size_t>(rows.back()) + 1));
+      ggml_backend_tensor_get(from, read.data(), first, read.size());
+      source = read.data();
+    }
     kept.resize(row * rows.size());
-    ggml_backend_tensor_get(from, source.data(), static_cast<size_t>(from_first[head]) * row, source.size());
     uint8_t* out = kept.data();
     for (const int32_t r : rows) {
-      std::copy_n(source.data() + row * static_cast<size_t>(r), row, out);
+      std::copy_n(source + row * static_cast<size_t>(r), row, out);
       out += row;
     }
     const size_t at = static_cast<size_t>(to_first[head]) * to->nb[1];
