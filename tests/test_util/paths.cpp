@@ -23,6 +23,7 @@ struct TempDirs {
 }  // namespace
 
 std::string program_path() { return RIPPLEKV_PROGRAM; }
+std::string source_dir() { return RIPPLEKV_SOURCE_DIR; }
 std::string model_path() { return if_there(RIPPLEKV_MODEL); }
 std::string gemma_path() { return if_there(RIPPLEKV_GEMMA_MODEL); }
 std::string reference_path(const std::string& name) {

@@ -10,6 +10,7 @@
 namespace ripplekv::test {
 
 std::string program_path();                           // the program built beside the tests
+std::string source_dir();                             // the repository
 std::string model_path();                             // the default model, or ""
 std::string gemma_path();                             // Gemma 3 270M, or ""
 std::string reference_path(const std::string& name);  // a file of the shared reference folder, or ""
