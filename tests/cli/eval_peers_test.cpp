@@ -149,7 +149,7 @@ TEST_F(PeersTest, TheRefereeAsksOnceAndCountsFailuresApart) {
     GTEST_SKIP() << "no Python 3.10 or later to run scripts/eval_peers.py with";
   }
   const std::string command =
-      "python3 " + source_dir() +
+      "python3 " + test::source_dir() +
       "/scripts/eval_peers.py leval --program \"$P\" -m tiny.gguf -t 1 --data data --max-tokens 280 --policies "
       "full,snapkv:window=8 --budgets 50% --out out --json table.json --peer-properties KV_CACHE_PRECISION=f16 -- "
       "--answer-tokens 4";
