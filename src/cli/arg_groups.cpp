@@ -413,10 +413,13 @@ void add_json(OptionTable& table, OutputArgs& output, std::string_view help) {
 }
 
 void add_output_file(OptionTable& table, std::string& path, std::string_view help, std::string_view default_text) {
-  add_path(
-      table,
-      {.names = "-o,--output", .value = "FILE", .help = std::string(help), .default_text = std::string(default_text)},
-      path);
+  add_path(table,
+           {.names = "-o,--output",
+            .value = "FILE",
+            .help = std::string(help),
+            .default_text = std::string(default_text),
+            .writes = true},
+           path);
 }
 
 void add_common_args(OptionTable& table, OutputArgs& output) {

@@ -183,7 +183,8 @@ void add_args(OptionTable& table, ValidateArgs& args) {
            {.names = "-o,--output,--json",
             .value = "FILE",
             .help = "The correlations and the damage of each layer, as JSON",
-            .required = true},
+            .required = true,
+            .writes = true},
            args.output_file);
   table.add_flag("--fresh", "Start over in place of going on with what an interrupted run left",
                  [&args] { args.fresh = true; });
@@ -320,7 +321,8 @@ void add_args(OptionTable& table, TraceArgs& args) {
            {.names = "--html",
             .value = "FILE",
             .help = "A page that draws which tokens each layer kept",
-            .default_text = "none is written"},
+            .default_text = "none is written",
+            .writes = true},
            args.html_file);
   add_common_args(table, args.output);
   table.add_rule([&args]() -> Status {

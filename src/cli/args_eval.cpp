@@ -263,13 +263,15 @@ void add_args(OptionTable& table, EvalArgs& args) {
            {.names = "-o,--output",
             .value = "FILE",
             .help = "Results, one JSON line each; a run that was interrupted goes on from it",
-            .required = true},
+            .required = true,
+            .writes = true},
            args.output_file);
   add_path(table,
            {.names = "--prompts",
             .value = "FILE",
             .help = "Also write the prompts' token ids and what answers are scored by, for other programs",
-            .default_text = "none"},
+            .default_text = "none",
+            .writes = true},
            args.prompts_file);
   add_parsed(table,
              {.names = "--baseline",
@@ -284,10 +286,6 @@ void add_args(OptionTable& table, EvalArgs& args) {
     if (!args.baseline.empty() && std::none_of(args.policies.begin(), args.policies.end(),
                                                [&](const PolicyArgs& p) { return p.text == args.baseline; })) {
       return invalid_argument(fmt::format("--baseline: got {}, expected one of --policies", quoted(args.baseline)));
-    }
-    if (args.prompts_file == args.output_file) {
-      return invalid_argument(
-          fmt::format("--prompts: got {}, which --output names, expected another file", quoted(args.prompts_file)));
     }
     RKV_RETURN_IF_ERROR(check_different(args.policies, args.type.format(), args.profile_file));
     for (const PolicyArgs& policy : args.policies) {
@@ -373,7 +371,8 @@ void add_args(OptionTable& table, BenchArgs& args) {
            {.names = "-o,--output,--json",
             .value = "FILE",
             .help = "A list of records, one per work, prompt length and cache, as JSON",
-            .default_text = "none"},
+            .default_text = "none",
+            .writes = true},
            args.output_file);
   add_common_args(table, args.output);
   table.add_rule([&args]() -> Status {

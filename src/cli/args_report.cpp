@@ -51,7 +51,8 @@ void add_args(OptionTable& table, ReportArgs& args) {
               .value = "FILE",
               .help = "The page, a name that ends in .html; its tables are written beside it, with the same name, as "
                       ".csv and .md",
-              .required = true},
+              .required = true,
+              .writes = true},
              args.output_file, parse_page);
   add_parsed(table,
              {.names = "--baseline",

@@ -99,7 +99,10 @@ nlohmann::ordered_json cost_json(const SweepCost& cost) {
 Status cmd_eval(const EvalArgs& args) {
   RKV_ASSIGN_OR_RETURN(const Ranks ranks, join_ranks());
   RKV_RETURN_IF_ERROR(prepare_output(args.output_file));
-  if (!args.prompts_file.empty()) RKV_RETURN_IF_ERROR(prepare_output(args.prompts_file));
+  if (!args.prompts_file.empty()) {
+    RKV_RETURN_IF_ERROR(check_replaces_prompts(args.prompts_file));
+    RKV_RETURN_IF_ERROR(prepare_output(args.prompts_file));
+  }
   RKV_ASSIGN_OR_RETURN(const auto model, load_model(args.model));
   RKV_ASSIGN_OR_RETURN(const auto samples, read_samples(args, *model));
   if (args.data_dir.empty()) {

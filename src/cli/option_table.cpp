@@ -10,6 +10,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 #include <utility>
 
@@ -83,6 +84,7 @@ struct OptionTable::Entry {
   std::string group;
   bool is_help = false;
   bool given = false;
+  std::string given_value;  // the last one
 
   bool takes_value() const { return !text.value.empty(); }
   std::string help() const { return text.help + (text.bare ? "; the flag's name may be left out" : ""); }
@@ -211,6 +213,7 @@ Result<std::vector<std::string>> OptionTable::rewrite(std::span<const std::strin
       Entry* bare = arg.empty() || arg[0] == '-' ? nullptr : bare_entry();
       if (!bare || bare->given) return unexpected_argument(arg);
       bare->given = true;
+      bare->given_value = args[i];
       out.insert(out.end(), {bare->long_name, args[i]});
       continue;
     }
@@ -238,13 +241,32 @@ Result<std::vector<std::string>> OptionTable::rewrite(std::span<const std::strin
     out.insert(out.end(), n_times, entry->long_name);
     if (!entry->takes_value()) continue;
     if (has_value) {
-      out.emplace_back(arg.substr(equals + 1));
+      entry->given_value = arg.substr(equals + 1);
     } else {
-      RKV_ASSIGN_OR_RETURN(std::string value, value_of(*entry, args, i));
-      out.push_back(std::move(value));
+      RKV_ASSIGN_OR_RETURN(entry->given_value, value_of(*entry, args, i));
     }
+    out.push_back(entry->given_value);
   }
   return out;
+}
+
+Status OptionTable::check_written_files() const {
+  const auto resolved = [](const std::string& path) {
+    std::error_code error;
+    std::filesystem::path absolute = std::filesystem::weakly_canonical(path, error);
+    return error ? std::filesystem::path(path) : absolute;
+  };
+  for (const auto& written : entries_) {
+    if (!written->text.writes || !written->given) continue;
+    for (const auto& other : entries_) {
+      if (other == written || !other->given || !other->text.value.starts_with("FILE")) continue;
+      if (resolved(written->given_value) == resolved(other->given_value)) {
+        return invalid_argument(fmt::format("{}: got {}, which {} names, too, expected another file",
+                                            written->long_name, quoted(written->given_value), other->long_name));
+      }
+    }
+  }
+  return ok_status();
 }
 
 Status OptionTable::parse(std::span<const std::string> args, const Explain& explain) {
@@ -258,6 +280,7 @@ Status OptionTable::parse(std::span<const std::string> args, const Explain& expl
   } catch (const CLI::ParseError& error) {
     return invalid_argument(error.what());
   }
+  RKV_RETURN_IF_ERROR(check_written_files());
   for (const auto& rule : rules_) RKV_RETURN_IF_ERROR(rule());
   return ok_status();
 }

@@ -24,7 +24,8 @@ struct OptionText {
   std::string help;        // one sentence, no full stop
   std::string default_text;
   bool required = false;
-  bool bare = false;  // the first argument that is no flag is its value, too: "score FILE"
+  bool bare = false;    // the first argument that is no flag is its value, too: "score FILE"
+  bool writes = false;  // a file that is written: refused where another option names the same one
 };
 
 class OptionTable {
@@ -69,6 +70,7 @@ class OptionTable {
   Status unexpected_argument(std::string_view argument) const;
   Result<std::string> value_of(const Entry& entry, std::span<const std::string> args, size_t& i) const;
   // Every option by its long name, its value apart: what CLI11 is given.
+  Status check_written_files() const;
   Result<std::vector<std::string>> rewrite(std::span<const std::string> args, const Explain& explain);
 
   std::unique_ptr<Parser> parser_;

@@ -59,6 +59,10 @@ std::vector<std::string> models_in_cache() { return files_in(fs::path(cache_dir(
 std::vector<std::string> profiles_in_cache() { return files_in(fs::path(cache_dir()) / "profiles", ".json"); }
 
 Status prepare_output(const std::string& path) {
+  if (fs::path(path).extension() == ".gguf") {
+    return invalid_argument(
+        fmt::format("output '{}': got the name of a model, expected one that does not end in .gguf", path));
+  }
   const fs::path folder = fs::path(path).parent_path();
   std::error_code error;
   if (!folder.empty()) fs::create_directories(folder, error);

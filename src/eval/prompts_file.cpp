@@ -3,6 +3,9 @@
 //
 #include "eval/prompts_file.h"
 
+#include <fmt/format.h>
+
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -13,11 +16,22 @@ namespace {
 
 using nlohmann::ordered_json;
 
+constexpr char kBegin[] = R"({"format":"ripplekv.prompts")";
+
 std::string line_of(const ordered_json& object) {
   return object.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace
+
+Status check_replaces_prompts(const std::string& path) {
+  std::ifstream file(path);
+  std::string begin(sizeof(kBegin) - 1, '\0');
+  file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  begin.resize(static_cast<size_t>(file.gcount()));
+  if (begin.empty() || begin == kBegin) return ok_status();
+  return invalid_argument(fmt::format("--prompts: file '{}' holds no prompts, expected a new file or prompts", path));
+}
 
 std::string prompts_header(const Model& model, std::string_view suite) {
   std::vector<int32_t> end_ids;

@@ -16,6 +16,9 @@
 
 namespace ripplekv {
 
+// That the file, if there is one, is empty or holds prompts. Error: it holds something else, which would be lost.
+Status check_replaces_prompts(const std::string& path);
+
 // The first line: whose tokens these are, and at which of them an answer ends.
 std::string prompts_header(const Model& model, std::string_view suite);
 

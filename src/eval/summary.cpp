@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -147,8 +148,11 @@ std::string summary_table(const Summary& summary) {
                         row.kl_median, row.kl_worst, row.worst_sample, row.top1.value);
     if (scored) text += row.score >= 0 ? fmt::format(" {:.2f} |", 100 * row.score) : " |";
     if (row.n_pair > 0) {
-      text += fmt::format(" {:.3f} [{:.3f}, {:.3f}] | p = {:.2g} |", row.kl_ratio.value, row.kl_ratio.low,
-                          row.kl_ratio.high, row.sign_p);
+      // Nothing is so many times a baseline that is exact.
+      const bool has_ratio = std::isfinite(row.kl_ratio.value);
+      text += has_ratio ? fmt::format(" {:.3f} [{:.3f}, {:.3f}] | p = {:.2g} |", row.kl_ratio.value, row.kl_ratio.low,
+                                      row.kl_ratio.high, row.sign_p)
+                        : std::string(" - | - |");
     } else if (compared) {
       text += " | |";
     }
