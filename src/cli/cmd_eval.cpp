@@ -19,6 +19,7 @@
 #include "cli/setup.h"
 #include "cli/standard_output.h"
 #include "engine/prompt.h"
+#include "eval/prompts_file.h"
 #include "eval/summary.h"
 #include "model/vocab.h"
 
