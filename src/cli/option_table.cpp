@@ -262,7 +262,8 @@ Status OptionTable::check_written_files() const {
       if (other == written || !other->given || !other->text.value.starts_with("FILE")) continue;
       if (resolved(written->given_value) == resolved(other->given_value)) {
         return invalid_argument(fmt::format("{}: got {}, which {} names, too, expected another file",
-                                            written->long_name, quoted(written->given_value), other->long_name));
+                                            written->long_name, ripplekv::quoted(written->given_value),
+                                            other->long_name));
       }
     }
   }
