@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <system_error>
+#include <utility>
 
 #include "base/atomic_file.h"
 #include "base/json_file.h"
@@ -253,9 +254,10 @@ Status ResultsFile::join(const std::map<std::string, size_t>& places) {
         if (!has(line.sample, line.policy, line.question, line.kept)) added.push_back(line);
       }
     }
+    // One sample may lie in several parts: a rank that died had measured one of its modes, another rank the other.
     const auto place = [&](const ResultLine& line) {
       const auto found = places.find(line.sample);
-      return found == places.end() ? places.size() : found->second;
+      return std::pair(found == places.end() ? places.size() : found->second, line.question);
     };
     std::stable_sort(added.begin(), added.end(),
                      [&](const ResultLine& a, const ResultLine& b) { return place(a) < place(b); });
