@@ -325,12 +325,6 @@ void add_args(OptionTable& table, TraceArgs& args) {
             .writes = true},
            args.html_file);
   add_common_args(table, args.output);
-  table.add_rule([&args]() -> Status {
-    if (!args.html_file.empty() && args.html_file == args.output_file) {
-      return invalid_argument("--html: got the file of --output, expected another");
-    }
-    return ok_status();
-  });
 }
 
 void add_args(OptionTable& table, ExportArgs& args) {

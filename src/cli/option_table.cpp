@@ -253,7 +253,7 @@ Result<std::vector<std::string>> OptionTable::rewrite(std::span<const std::strin
 Status OptionTable::check_written_files() const {
   const auto resolved = [](const std::string& path) {
     std::error_code error;
-    std::filesystem::path absolute = std::filesystem::weakly_canonical(path, error);
+    const std::filesystem::path absolute = std::filesystem::weakly_canonical(std::filesystem::absolute(path), error);
     return error ? std::filesystem::path(path) : absolute;
   };
   for (const auto& written : entries_) {

@@ -503,7 +503,7 @@ TEST(Args, RefusesFlagsThatContradictOrDoNothing) {
        {"--r: got it beside --allocator uniform"}},
       {{"run", "--kv-budget", "10%", "--allocator", "ripple", "--beta", "8"},
        {"--beta: got it beside --allocator ripple"}},
-      {{"trace", "--input", "x", "-o", "t", "--html", "t"}, {"--html: got the file of --output"}},
+      {{"trace", "--input", "x", "-o", "t", "--html", "t"}, {"--output", "which --html names"}},
       {{"allocate", "--kv-budget", "10%", "--limit", "3"}, {"--limit: got it with nothing to measure", "--audit"}},
       {{"run", "--kv-budget", "10%", "--selector", "tova", "--kernel", "1"},
        {"--kernel: got it beside --selector tova, which reads no option"}},
