@@ -51,8 +51,7 @@ void add_args(OptionTable& table, ReportArgs& args) {
               .value = "FILE",
               .help = "The page, a name that ends in .html; its tables are written beside it, with the same name, as "
                       ".csv and .md",
-              .required = true,
-              .writes = true},
+              .required = true},  // with its tables, held against every input in cmd_report.cpp
              args.output_file, parse_page);
   add_parsed(table,
              {.names = "--baseline",
