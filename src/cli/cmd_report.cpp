@@ -7,7 +7,6 @@
 #include <array>
 #include <filesystem>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "base/atomic_file.h"
@@ -19,13 +18,6 @@
 
 namespace ripplekv {
 namespace {
-
-bool same_file(const std::string& a, const std::string& b) {
-  std::error_code ignored;  // of a file that is not there
-  if (std::filesystem::equivalent(a, b, ignored)) return true;
-  return std::filesystem::absolute(a, ignored).lexically_normal() ==
-         std::filesystem::absolute(b, ignored).lexically_normal();
-}
 
 // Before anything is read or written: none of the three files may be one that the report is made from.
 Status check_outputs(const ReportArgs& args, const std::array<std::string, 3>& outputs) {

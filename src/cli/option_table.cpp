@@ -10,11 +10,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <filesystem>
 #include <optional>
 #include <utility>
 
 #include "base/text.h"
+#include "cli/places.h"
 
 namespace ripplekv {
 namespace {
@@ -251,16 +251,11 @@ Result<std::vector<std::string>> OptionTable::rewrite(std::span<const std::strin
 }
 
 Status OptionTable::check_written_files() const {
-  const auto resolved = [](const std::string& path) {
-    std::error_code error;
-    const std::filesystem::path absolute = std::filesystem::weakly_canonical(std::filesystem::absolute(path), error);
-    return error ? std::filesystem::path(path) : absolute;
-  };
   for (const auto& written : entries_) {
     if (!written->text.writes || !written->given) continue;
     for (const auto& other : entries_) {
       if (other == written || !other->given || !other->text.value.starts_with("FILE")) continue;
-      if (resolved(written->given_value) == resolved(other->given_value)) {
+      if (same_file(written->given_value, other->given_value)) {
         return invalid_argument(fmt::format("{}: got {}, which {} names, too, expected another file",
                                             written->long_name, ripplekv::quoted(written->given_value),
                                             other->long_name));

@@ -70,4 +70,10 @@ Status prepare_output(const std::string& path) {
   return check_can_write(path);
 }
 
+bool same_file(const std::string& a, const std::string& b) {
+  std::error_code ignored;  // of a file that is not there
+  if (fs::equivalent(a, b, ignored)) return true;
+  return fs::absolute(a, ignored).lexically_normal() == fs::absolute(b, ignored).lexically_normal();
+}
+
 }  // namespace ripplekv

@@ -23,4 +23,7 @@ std::vector<std::string> profiles_in_cache();              // paths, sorted
 // file can be written. Errors: a folder, device or pipe stands there, no permission.
 Status prepare_output(const std::string& path);
 
+// Whether two paths name one file, be it there or not.
+bool same_file(const std::string& a, const std::string& b);
+
 }  // namespace ripplekv

@@ -40,9 +40,11 @@ PartialSums partials_at(const AttentionPlan& plan, uint8_t* scratch, int64_t row
   return {base, base + layout.n_sums * plan.shape.head_dim, base + layout.n_sums * (plan.shape.head_dim + 1)};
 }
 
-int64_t blocks_of(int64_t n, int64_t size) { return (n + size - 1) / size; }
-
 }  // namespace
+
+int64_t rows_of(const AttentionCall& call, int64_t kv_head) {
+  return call.n_rows[call.n_rows.size() == 1 ? 0 : static_cast<size_t>(kv_head)];
+}
 
 bool attention_supports(int64_t head_dim, RowType k_type, RowType v_type) {
   const auto fits = [&](RowType type) {
@@ -89,7 +91,7 @@ void attend(const AttentionPlan& plan, const AttentionCall& call, std::span<uint
     const int64_t row_block = i % plan.n_row_blocks;
     AttentionUnit unit;
     unit.kv_head = i / plan.n_row_blocks % shape.n_head_kv;
-    unit.n_rows = call.n_rows[call.n_rows.size() == 1 ? 0 : static_cast<size_t>(unit.kv_head)];
+    unit.n_rows = rows_of(call, unit.kv_head);
     unit.query_begin = block * plan.n_unit_query;
     unit.query_end = std::min(unit.query_begin + plan.n_unit_query, shape.n_query);
     unit.row_begin = row_block * plan.n_unit_rows;

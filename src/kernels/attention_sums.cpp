@@ -19,8 +19,6 @@ constexpr int64_t kUnits = 24;          // of the first phase, to aim for
 constexpr int64_t kTileQueries = 384;   // queries x group of a unit: a block's conversion is shared by them
 constexpr int64_t kQueryMultiple = 16;  // the most lanes a vector has: queries of a head fill whole ones
 
-int64_t blocks_of(int64_t n, int64_t size) { return (n + size - 1) / size; }
-
 // [row block][n_query * n_head] each. Merged, log sums over all rows stand in place of the first block's largest.
 struct Partials {
   float* largest = nullptr;
@@ -36,10 +34,6 @@ int64_t partial_bytes(const AttentionSumsPlan& plan) {
 Partials partials_at(const AttentionSumsPlan& plan, uint8_t* memory, int64_t row_block) {
   auto* base = reinterpret_cast<float*>(memory + row_block * partial_bytes(plan));
   return {base, base + n_sums(plan)};
-}
-
-int64_t rows_of(const AttentionCall& call, int64_t kv_head) {
-  return call.n_rows[call.n_rows.size() == 1 ? 0 : static_cast<size_t>(kv_head)];
 }
 
 uint8_t* work_of(const AttentionSumsPlan& plan, std::span<uint8_t> scratch, int thread) {

@@ -36,6 +36,10 @@ struct PartialSums {
   float* sum = nullptr;       // F32 [n_query, n_head]: sum of w; 0: saw no row
 };
 
+static inline int64_t blocks_of(int64_t n, int64_t size) { return (n + size - 1) / size; }
+
+int64_t rows_of(const AttentionCall& call, int64_t kv_head);  // attention.cpp: not for the kernels
+
 // Rows [begin, end) that query i may see.
 static inline int64_t visible_end(const AttentionShape& shape, const AttentionCall& call, const AttentionUnit& unit,
                                   int64_t i) {
@@ -50,6 +54,6 @@ static inline const uint8_t* row_at(const AttentionRows& rows, int64_t kv_head, 
   return rows.data + kv_head * rows.head_stride + row * rows.row_stride;
 }
 
-static inline int64_t whole_panels(int64_t n, int64_t width) { return (n + width - 1) / width * width; }
+static inline int64_t whole_panels(int64_t n, int64_t width) { return blocks_of(n, width) * width; }
 
 }  // namespace ripplekv

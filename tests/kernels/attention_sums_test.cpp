@@ -12,10 +12,10 @@
 #include <cmath>
 #include <cstring>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "base/random.h"
+#include "kernels/on_threads.h"
 #include "kernels/stored_rows.h"
 
 namespace ripplekv {
@@ -103,21 +103,15 @@ std::vector<float> run(const Case& c, const Inputs& inputs, const KernelSet& ker
   call.k = inputs.k.view();
   call.n_rows = c.n_rows;
   call.scale = c.scale();
-  const auto on_threads = [&](auto work) {
-    std::vector<std::thread> threads;
-    for (int i = 1; i < n_threads; ++i) threads.emplace_back(work, i);
-    work(0);
-    for (std::thread& thread : threads) thread.join();
-  };
   std::atomic<int64_t> next_unit[2] = {0, 0};
   LogSums given;
   if (log_sums.empty()) {
-    on_threads([&](int thread) { sum_scores(plan, call, scratch, next_unit[0], thread); });
-    on_threads([&](int thread) { merge_scores(plan, scratch, thread, n_threads); });
+    on_threads(n_threads, [&](int thread) { sum_scores(plan, call, scratch, next_unit[0], thread); });
+    on_threads(n_threads, [&](int thread) { merge_scores(plan, scratch, thread, n_threads); });
   } else {
     given = {log_sums.data(), c.n_query};
   }
-  on_threads([&](int thread) { sum_weights(plan, call, given, scratch, next_unit[1], thread, out.data()); });
+  on_threads(n_threads, [&](int thread) { sum_weights(plan, call, given, scratch, next_unit[1], thread, out.data()); });
   return out;
 }
 

@@ -12,10 +12,10 @@
 #include <cmath>
 #include <cstring>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "base/random.h"
+#include "kernels/on_threads.h"
 #include "kernels/stored_rows.h"
 
 namespace ripplekv {
@@ -125,14 +125,8 @@ std::vector<float> run(const Case& c, const Inputs& inputs, const KernelSet& ker
   call.causal = c.causal;
   call.window = c.window;
   std::atomic<int64_t> next_unit = 0;
-  const auto on_threads = [&](auto work) {
-    std::vector<std::thread> threads;
-    for (int i = 1; i < n_threads; ++i) threads.emplace_back(work, i);
-    work(0);
-    for (std::thread& thread : threads) thread.join();
-  };
-  on_threads([&](int thread) { attend(plan, call, scratch, next_unit, thread); });
-  on_threads([&](int thread) {
+  on_threads(n_threads, [&](int thread) { attend(plan, call, scratch, next_unit, thread); });
+  on_threads(n_threads, [&](int thread) {
     merge_attention(plan, scratch, out.data(), {log_sums, c.n_query}, first_log_sum, thread, n_threads);
   });
   return out;

@@ -11,10 +11,10 @@
 #include <cmath>
 #include <cstring>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "base/random.h"
+#include "kernels/on_threads.h"
 
 namespace ripplekv {
 namespace {
@@ -90,13 +90,6 @@ Tokens make_tokens(int64_t n_in, int64_t n_tokens, uint64_t seed) {
     tokens.values.push_back(static_cast<float>(random.gaussian() * (random.below(100) == 0 ? 100.0 : 1.0)));
   }
   return tokens;
-}
-
-template <class Work>
-void on_threads(int n_threads, const Work& work) {
-  std::vector<std::thread> threads;
-  for (int thread = 0; thread < n_threads; ++thread) threads.emplace_back([&work, thread] { work(thread); });
-  for (std::thread& thread : threads) thread.join();
 }
 
 std::vector<float> multiply_many(const Weights& weights, const Tokens& tokens, const KernelSet& kernels,
