@@ -4,27 +4,32 @@
 #
 # The tables of policies in docs/results.md: KL to the full cache on L-Eval prompts that no profile was made from.
 #   scripts/measure_policies.sh DATA [OUT]   DATA: folder of L-Eval .jsonl files; OUT: folder for results (build/policies)
-# Goes on where it was interrupted. RIPPLEKV_MODEL_FILE names another model, RIPPLEKV_TOKENS another length (2048),
-# RIPPLEKV_LIMIT another number of prompts a file (4), RIPPLEKV_THREADS another number of threads (1 where others work).
+# Goes on where it was interrupted. RIPPLEKV_MODEL_FILE names another model, RIPPLEKV_PROFILE its profile,
+# RIPPLEKV_TOKENS another length (2048), RIPPLEKV_LIMIT another number of prompts a file (4), RIPPLEKV_TABLES some of the
+# tables (allocators selectors bytes), RIPPLEKV_THREADS another number of threads (1 where others work).
 source "$(dirname "$0")/common.sh"
 
 [ $# -ge 1 ] || die "got no data, expected: scripts/measure_policies.sh DATA [OUT]"
 data=$1 out=${2:-$RIPPLEKV_BUILD_DIR/policies}
-program=$RIPPLEKV_BUILD_DIR/ripplekv
+program=${RIPPLEKV_PROGRAM:-$RIPPLEKV_BUILD_DIR/ripplekv}
 model=(-m "${RIPPLEKV_MODEL_FILE:-$(scripts/fetch_model.sh)}" -t "${RIPPLEKV_THREADS:-0}")
 limit=${RIPPLEKV_LIMIT:-4}
 tokens=${RIPPLEKV_TOKENS:-2048}
 [ -x "$program" ] || scripts/build.sh
 mkdir -p "$out"
 
-step "profile: built-in samples, one direction per head, damage curves"
-"$program" profile "${model[@]}" --direction head -o "$out/profile.json" >"$out/profile.txt"
+profile=${RIPPLEKV_PROFILE:-$out/profile.json}
+if [ ! -f "$profile" ]; then
+  step "profile: built-in samples, damage curves"
+  "$program" profile "${model[@]}" -o "$profile" >"$out/profile.txt"
+fi
 
 measure() { # NAME POLICIES EVAL-FLAGS...
   local name=$1 policies=$2
   shift 2
+  [[ " ${RIPPLEKV_TABLES:-allocators selectors bytes} " = *" $name "* ]] || return 0
   step "$name"
-  "$program" eval leval "${model[@]}" --data "$data" --limit "$limit" --max-tokens "$tokens" --profile "$out/profile.json" \
+  "$program" eval leval "${model[@]}" --data "$data" --limit "$limit" --max-tokens "$tokens" --profile "$profile" \
     --policies "$policies" -o "$out/$name-$tokens.jsonl" "$@" | tee "$out/$name-$tokens.md"
 }
 

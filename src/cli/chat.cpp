@@ -170,6 +170,12 @@ Status Chat::save(const std::string& file) {
 
 Status Chat::load(const std::string& file) {
   RKV_RETURN_IF_ERROR(conversation_.load(file));
+  const KvFormat saved = conversation_.sequence()->cache.layer(0).format();
+  const KvTypeArgs& asked = args_.kv.type;
+  if (asked.k.value_or(saved.k) != saved.k || asked.v.value_or(saved.v) != saved.v) {
+    print_to_stderr(fmt::format("note: its keys are {} and its values {}, also those to come, not as --kv-type says",
+                                to_string(saved.k), to_string(saved.v)));
+  }
   print_to_stderr(fmt::format("loaded {} and {} from '{}'", counted(conversation_.messages().size(), "message"),
                               counted(conversation_.tokens().size(), "token"), file));
   return budget("");

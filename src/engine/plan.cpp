@@ -139,8 +139,14 @@ Result<std::vector<int64_t>> rows_of(const Budgets& budgets, const LayerShape& s
     budget = {KvBudget::Kind::kBytes, rows * n_layer * static_cast<double>(bytes_per_row(shape, KvFormat{}))};
   }
   const std::vector<int64_t> one_row(formats.size(), 1);
-  RKV_ASSIGN_OR_RETURN(const auto rows,
-                       sharing.rows(budget, floor, static_cast<double>(bytes_of(one_row, shape, formats)) / n_layer));
+  const auto bytes_of_row = static_cast<double>(bytes_of(one_row, shape, formats));  // in every layer
+  const double least = static_cast<double>(floor) * bytes_of_row + windows;
+  if (budgets.budget.kind == KvBudget::Kind::kBytes && n_prompt > floor && budgets.budget.value < least) {
+    return invalid_argument(
+        fmt::format("budget: too few bytes, expected at least {}: {} rows in each layer (protected rows and a margin)",
+                    KvBudget{KvBudget::Kind::kBytes, least}.to_string(), floor));
+  }
+  RKV_ASSIGN_OR_RETURN(const auto rows, sharing.rows(budget, floor, bytes_of_row / n_layer));
   const bool mixed = std::adjacent_find(formats.begin(), formats.end(), std::not_equal_to<>()) != formats.end();
   if (!mixed || n_prompt <= floor) return rows;
   return sharing.rows_within_bytes(shape, floor, budget.value + windows);

@@ -27,6 +27,7 @@ using nlohmann::ordered_json;
 constexpr std::string_view kFormat = "ripplekv.eval";
 constexpr int kVersion = 2;  // 1: products with quantised weights rounded otherwise
 constexpr int64_t kBytesMax = int64_t{1} << 31;
+constexpr double kKeptUnits = 1e12;  // kept fractions are told apart by their first 12 digits
 
 ordered_json to_json(const ResultLine& line) {
   ordered_json object = {{"sample", line.sample},
@@ -224,11 +225,12 @@ Result<ResultsFile> ResultsFile::open(const std::string& path, const ordered_jso
     RKV_RETURN_IF_ERROR(begin(path, whole));
   }
   ranks.wait_for_all();
-  RKV_ASSIGN_OR_RETURN(file.lines_, lines_of(path, whole));
+  RKV_ASSIGN_OR_RETURN(std::vector<ResultLine> of_file, lines_of(path, whole));
+  file.take(std::move(of_file));
   const std::vector<std::string> parts = parts_of(path);
   for (const std::string& part : parts) {
-    RKV_ASSIGN_OR_RETURN(const std::vector<ResultLine> lines, lines_of(part, whole));
-    file.lines_.insert(file.lines_.end(), lines.begin(), lines.end());
+    RKV_ASSIGN_OR_RETURN(std::vector<ResultLine> lines, lines_of(part, whole));
+    file.take(std::move(lines));
   }
   ranks.wait_for_all();  // all have read what nobody has begun to write
   if (ranks.count > 1 || !parts.empty()) {
@@ -244,7 +246,7 @@ Status ResultsFile::join(const std::map<std::string, size_t>& places) {
   part_.clear();
   if (ranks_.first()) {
     RKV_ASSIGN_OR_RETURN(Parsed parsed, parse(path_));
-    lines_ = std::move(parsed.lines);
+    replace(std::move(parsed.lines));
     const std::vector<std::string> parts = parts_of(path_);
     std::vector<ResultLine> added;
     for (const std::string& part : parts) {
@@ -266,24 +268,34 @@ Status ResultsFile::join(const std::map<std::string, size_t>& places) {
   }
   ranks_.wait_for_all();
   RKV_ASSIGN_OR_RETURN(Parsed all, parse(path_));
-  lines_ = std::move(all.lines);
+  replace(std::move(all.lines));
   return ok_status();
 }
 
 bool ResultsFile::has(std::string_view sample, std::string_view policy, QuestionMode question, double kept) const {
-  for (const ResultLine& line : lines_) {
-    if (line.sample == sample && line.policy == policy && line.question == question &&
-        std::abs(line.kept - kept) < 1e-12 && line.error.empty())
-      return true;
+  return measured_.contains({std::string(sample), std::string(policy), question, std::llround(kept * kKeptUnits)});
+}
+
+void ResultsFile::take(std::vector<ResultLine> lines) {
+  for (ResultLine& line : lines) {
+    if (line.error.empty()) {
+      measured_.insert({line.sample, line.policy, line.question, std::llround(line.kept * kKeptUnits)});
+    }
+    lines_.push_back(std::move(line));
   }
-  return false;
+}
+
+void ResultsFile::replace(std::vector<ResultLine> lines) {
+  lines_.clear();
+  measured_.clear();
+  take(std::move(lines));
 }
 
 Status ResultsFile::append(const std::vector<ResultLine>& lines) {
   std::string text;
   for (const ResultLine& line : lines) text += text_of(to_json(line));
   RKV_RETURN_IF_ERROR(append_text(part_.empty() ? path_ : part_, text));
-  lines_.insert(lines_.end(), lines.begin(), lines.end());
+  take(lines);
   return ok_status();
 }
 

@@ -10,8 +10,10 @@
 #include <cstdint>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
+#include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "base/ranks.h"
@@ -68,10 +70,14 @@ class ResultsFile {
   Status join(const std::map<std::string, size_t>& places);
 
  private:
+  void take(std::vector<ResultLine> lines);     // to the end of lines_
+  void replace(std::vector<ResultLine> lines);  // lines_
+
   std::string path_;
   std::string part_;  // where lines go; empty: to path_
   Ranks ranks_;
   std::vector<ResultLine> lines_;
+  std::set<std::tuple<std::string, std::string, QuestionMode, int64_t>> measured_;  // of lines_ without an error
 };
 
 // Reads a finished or unfinished file for a table or report.

@@ -155,6 +155,10 @@ Result<double> score_answer(const EvalSample& sample, std::string_view predictio
   RKV_ASSIGN_OR_RETURN(const SuiteInfo* suite, find_suite(sample.suite));
   RKV_ASSIGN_OR_RETURN(const TaskInfo* task, find_task(*suite, sample.task));
   RKV_ASSIGN_OR_RETURN(const MetricInfo* metric, find_metric(sample.metric));
+  if (sample.metric != task->metric) {
+    return invalid_argument(fmt::format("metric: got {}, expected {}, which {} scores {} by",
+                                        ripplekv::quoted(sample.metric), task->metric, sample.suite, sample.task));
+  }
   if (task->first_line) prediction = first_line(prediction);
   if (sample.answers.empty()) return invalid_argument("got no answer to score against, expected at least one");
   double best = 0;

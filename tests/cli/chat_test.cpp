@@ -99,6 +99,9 @@ TEST_F(ChatTest, ASavedTalkGoesOnWithTheSameAnswer) {
   const Outcome again = chat("/load t.session\\n", "");
   EXPECT_NE(again.text.find("loaded 4 messages"), std::string::npos) << again.text;
   EXPECT_NE(again.text.find("budget: 50%"), std::string::npos) << again.text;
+  EXPECT_EQ(count(again.text, "note: its keys"), 0) << again.text;
+  const Outcome other = chat("/load t.session\\n", "--kv-type f32");
+  EXPECT_EQ(count(other.text, "note: its keys are f16 and its values f16"), 1) << other.text;
   // The loaded answer drawn anew, at temperature 0, is the one that was saved.
   const Outcome anew = chat("/load t.session\\n/regen\\n", "", "2>/dev/null");
   EXPECT_TRUE(whole.text.ends_with(anew.text)) << anew.text;

@@ -81,7 +81,11 @@ TEST_F(ScoreTest, WhatIsWrongIsNamed) {
       {R"([{"metric": "count", "prediction": "3", "answer": "3", "score": "x"}])", "key '[0].score': got text 'x'"},
       {R"([{"metric": "count", "prediction": "3", "answers": ["3"]}])", "key '[0].suite': is missing"},
       {R"([{"metric": "count", "prediction": "3", "answers": [], "suite": "ruler", "task": "vt"}])",
+       "key '[0]': metric: got 'count', expected string_match_all, which ruler scores vt by"},
+      {R"([{"metric": "string_match_all", "prediction": "3", "answers": [], "suite": "ruler", "task": "vt"}])",
        "key '[0]': got no answer to score against"},
+      {R"([{"metric": "count", "prediction": "3", "answer": "3", "suite": "ruler", "task": "vt"}])",
+       "key '[0].answers': is missing"},
   };
   for (const auto& [text, expected] : cases) {
     put(text);

@@ -66,6 +66,23 @@ TEST_F(SlidingTest, BudgetsInBytesIncludeTheWindows) {
   EXPECT_NE(refused.status().message().find("sliding layers alone take"), std::string::npos);
 }
 
+// A budget in bytes is answered in bytes, and what the answer expects fits.
+TEST_F(SlidingTest, TooFewBytesNameTheLeast) {
+  const int64_t row = bytes_per_row(config().layer_shape(), kF32Cache);
+  Policy of_bytes = policy("snapkv", "uniform", 1.0);
+  of_bytes.budget = {KvBudget::Kind::kBytes, static_cast<double>(row * 2 * kWindow + 1)};
+  const std::string message = try_plan(of_bytes, 200).status().message();
+  const std::string before = "expected at least ";
+  const size_t begin = message.find(before) + before.size();
+  ASSERT_NE(message.find(before), std::string::npos) << message;
+  const auto least = parse_kv_budget(message.substr(begin, message.find(':', begin) - begin));
+  ASSERT_TRUE(least.ok()) << message;
+  of_bytes.budget = *least;
+  EXPECT_TRUE(try_plan(of_bytes, 200).ok()) << message;
+  of_bytes.budget.value -= 1;
+  EXPECT_EQ(try_plan(of_bytes, 200).status().code(), StatusCode::kInvalidArgument);
+}
+
 // With nothing else compressed, a cache cut to its windows answers as one that forgot nothing.
 TEST_F(SlidingTest, CuttingToTheWindowChangesNoAnswer) {
   for (const int64_t n_prompt : {int64_t{1}, int64_t{19}, int64_t{20}, int64_t{21}, int64_t{90}}) {
