@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: 2026 RippleKV contributors
 # SPDX-License-Identifier: MIT
 #
-# The table in docs/results.md of what a profile is made from: number, length and domain of its samples, and the KL to
-# the full cache that its plans have on other prompts.
+# The table in docs/results.md of what a profile is made from: number, length and domain of its samples, points of its
+# curves, and the KL to the full cache that its plans have on other prompts.
 #   scripts/measure_calibration.sh DATA [OUT]   DATA: folder with longbench/ and leval/; OUT: results (build/calibration)
 # Goes on where it was interrupted. RIPPLEKV_LIMIT sets another number of prompts a task (4), RIPPLEKV_THREADS another
 # number of threads (1 where others work).
@@ -35,6 +35,8 @@ for n in 2 4 8 16; do # each goes on from the one before
   profile "samples$n" --limit "$n"
 done
 profile seed1 --seed 1
+profile point10 --curves 10%
+profile points5_40 --curves 5%,40%
 profile length1024 --max-tokens 1024
 profile length4096 --max-tokens 4096
 profile news --calibration "$out/news.jsonl"
