@@ -260,6 +260,11 @@ Status OptionTable::check_written_files() const {
                                             written->long_name, ripplekv::quoted(written->given_value),
                                             other->long_name));
       }
+      if (other->text.value == "FILE|DIR" && is_sample_in(written->given_value, other->given_value)) {
+        return invalid_argument(fmt::format("{}: got {}, which {} would read as samples, expected another folder",
+                                            written->long_name, ripplekv::quoted(written->given_value),
+                                            other->long_name));
+      }
     }
   }
   return ok_status();

@@ -76,4 +76,10 @@ bool same_file(const std::string& a, const std::string& b) {
   return fs::absolute(a, ignored).lexically_normal() == fs::absolute(b, ignored).lexically_normal();
 }
 
+bool is_sample_in(const std::string& path, const std::string& folder) {
+  const fs::path file(path);
+  const bool is_sample = file.extension() == ".txt" || file.extension() == ".jsonl";
+  return is_sample && same_file(file.has_parent_path() ? file.parent_path().string() : ".", folder);
+}
+
 }  // namespace ripplekv

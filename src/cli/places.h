@@ -26,4 +26,7 @@ Status prepare_output(const std::string& path);
 // Whether two paths name one file, be it there or not.
 bool same_file(const std::string& a, const std::string& b);
 
+// Whether a folder of samples would have this file among them (profiling/calibration.h).
+bool is_sample_in(const std::string& path, const std::string& folder);
+
 }  // namespace ripplekv

@@ -528,6 +528,8 @@ TEST(Args, RefusesFlagsThatContradictOrDoNothing) {
       {{"trace", "--input", "p.txt", "--kv-budget", "30%", "-o", "q/../p.txt"}, {"--output", "which --input names"}},
       {{"trace", "--input", "p", "--kv-budget", "30%", "-o", "x", "--html", "./x"}, {"--output", "which --html names"}},
       {{"export", "b.json", "-o", "b.json"}, {"--output", "names, too"}},
+      {{"profile", "--calibration", "d", "-o", "d/x.jsonl"}, {"--output", "--calibration would read as samples"}},
+      {{"validate", "--data", ".", "--json", "x.txt"}, {"--output", "--data would read as samples"}},
       {{"eval", "leval", "--policies", "snapkv", "-ctk", "q8_0", "-o", "x"}, {"expected f16 or f32"}},
       {{"bench", "--peer", "vllm"}, {"ripplekv bench: --peer: got 'vllm', expected llama.cpp"}},
       {{"bench", "--contexts", "8x"}, {"--contexts: got '8x'"}},
