@@ -45,8 +45,10 @@ struct CachePlan {
 };
 
 // Rows for a prompt of n_prompt tokens. A budget that counts bytes counts K, V and index bytes of the kv formats given.
+// lift_fraction: a fraction too small for the rows that no layer may fall under counts as these (short conversations).
 // Errors: of another model's layer count; too small (names the smallest that fits); selector options out of range.
-Result<CachePlan> plan_cache(const Budgets& budgets, const ModelConfig& config, int64_t n_prompt);
+Result<CachePlan> plan_cache(const Budgets& budgets, const ModelConfig& config, int64_t n_prompt,
+                             bool lift_fraction = false);
 // Its rows alone, [n_layer], where the model's shape is not at hand. REQUIRES: !budgets.counts_bytes().
 Result<std::vector<int64_t>> plan_rows(const Budgets& budgets, int64_t n_prompt);
 // The full cache.

@@ -73,9 +73,11 @@ Result<std::vector<ResultLine>> measure(const AllocateArgs& args, const Subject&
     const auto fits = [&](const ProfilerSample& sample) {
       Policy at = policy;
       at.budget = {KvBudget::Kind::kFraction, kept};
-      const auto budgets = make_budgets(subject.id, at, options.policies[0].profile);
-      return !budgets.ok() ||
-             plan_cache(*budgets, subject.model->config(), static_cast<int64_t>(sample.ids.size())).ok();
+      const auto n_prompt = static_cast<int64_t>(sample.ids.size());
+      const auto budgets =
+          make_budgets(subject.id, at, options.policies[0].profile, {subject.model->config().layer_shape(), n_prompt});
+      // Of what ails the policy at any fraction, the largest one's measurement tells.
+      return kept >= 1 || (budgets.ok() && plan_cache(*budgets, subject.model->config(), n_prompt).ok());
     };
     if (fractions.size() == 1 || std::all_of(samples.begin(), samples.end(), fits)) options.kept.push_back(kept);
   }

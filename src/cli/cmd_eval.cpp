@@ -26,7 +26,8 @@
 namespace ripplekv {
 namespace {
 
-Result<std::vector<EvalPolicy>> make_policies(const EvalArgs& args, Profiles& profiles) {
+// What no prompt and no budget could mend is refused before anything is prefilled.
+Result<std::vector<EvalPolicy>> make_policies(const EvalArgs& args, Profiles& profiles, const Model& model) {
   std::vector<EvalPolicy> policies;
   for (const PolicyArgs& of : args.policies) {
     EvalPolicy policy;
@@ -37,6 +38,13 @@ Result<std::vector<EvalPolicy>> make_policies(const EvalArgs& args, Profiles& pr
     if (policy.profile != nullptr) {
       const std::string note = curves_note(*policy.profile, policy.policy);
       if (!note.empty()) print_to_stderr(fmt::format("note: {}: {}", of.text, note));
+    }
+    if (!of.full) {
+      const Result<Budgets> whole =
+          make_budgets(model.id(), policy.policy, policy.profile, {.layer = model.config().layer_shape()});
+      if (!whole.ok()) return whole.status().with_context(of.text);
+      const Status planned = plan_cache(*whole, model.config(), model.config().n_ctx_train).status();
+      if (!planned.ok()) return planned.with_context(of.text);
     }
     policies.push_back(std::move(policy));
   }
@@ -66,6 +74,7 @@ nlohmann::ordered_json header_of(const EvalArgs& args, const Model& model) {
           {"data", std::filesystem::path(args.data_dir).filename().string()},
           {"seed", args.seed},
           {"max_tokens", args.max_tokens},
+          {"n_ctx", args.model.n_ctx},
           {"answer_tokens", args.n_answer},
           {"generate", args.generate},
           {"match", args.match_bytes ? "bytes" : "rows"},
@@ -118,7 +127,7 @@ Status cmd_eval(const EvalArgs& args) {
     }
   }
   Profiles profiles(model->id());
-  RKV_ASSIGN_OR_RETURN(std::vector<EvalPolicy> policies, make_policies(args, profiles));
+  RKV_ASSIGN_OR_RETURN(std::vector<EvalPolicy> policies, make_policies(args, profiles, *model));
   RKV_ASSIGN_OR_RETURN(ResultsFile results,
                        ResultsFile::open(args.output_file, header_of(args, *model), args.fresh, ranks));
   RKV_ASSIGN_OR_RETURN(const auto engine, make_engine(model, args.model));
@@ -145,7 +154,12 @@ Status cmd_eval(const EvalArgs& args) {
   if (!ranks.first()) return ok_status();
   std::vector<std::string> names;
   for (const EvalPolicy& policy : policies) names.push_back(policy.name);
-  const Summary summary = summarise(results.lines(), names, args.baseline);
+  // The file may hold more: samples, budgets and modes of earlier commands.
+  std::vector<ResultLine> asked;
+  for (const ResultLine& line : results.lines()) {
+    if (places.contains(line.sample) && evaluation.asks_for(line)) asked.push_back(line);
+  }
+  const Summary summary = summarise(asked, names, args.baseline);
   if (args.output.json) {
     nlohmann::ordered_json json = summary_json(summary);
     json["cost"] = cost_json(evaluation.cost());

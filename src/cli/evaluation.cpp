@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/hash.h"
 #include "base/text.h"
@@ -123,6 +124,16 @@ int Evaluation::n_failed(Samples samples) const {
   }));
 }
 
+bool Evaluation::asks_for(const ResultLine& line) const {
+  const std::vector<QuestionMode> modes = modes_of(args_);
+  if (std::find(modes.begin(), modes.end(), line.question) == modes.end()) return false;
+  return std::any_of(policies_.begin(), policies_.end(), [&](const EvalPolicy& policy) {
+    const std::vector<double> budgets = budgets_of(policy);
+    return policy.name == line.policy &&
+           std::any_of(budgets.begin(), budgets.end(), [&](double kept) { return std::abs(kept - line.kept) < 1e-12; });
+  });
+}
+
 std::vector<double> Evaluation::budgets_of(const EvalPolicy& policy) const {
   return policy.policy.allocator == "full" ? std::vector<double>{1.0} : args_.kept;
 }
@@ -226,7 +237,8 @@ Status Evaluation::record(const EvalSample& sample, QuestionMode mode, const std
     if (results_.has(name_of(sample), result.policy, mode, result.kept)) continue;
     ResultLine& line = lines.emplace_back(result_line(name_of(sample), sample.task, mode, *measured, result));
     line.source = sources_.of(sample, line.policy);
-    if (args_.generate) {
+    if (!line.error.empty()) print_to_stderr(fmt::format("{}: {}", line.sample, line.error));
+    if (args_.generate && line.error.empty()) {
       RKV_ASSIGN_OR_RETURN(line.score, score_answer(sample, result.answer));
     }
   }

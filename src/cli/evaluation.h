@@ -61,6 +61,8 @@ class Evaluation {
 
   const SweepCost& cost() const { return cost_; }
   int n_failed(Samples samples) const;  // samples of which something is not measured
+  // Of a policy, budget and mode of this command; its sample is not looked at.
+  bool asks_for(const ResultLine& line) const;
 
  private:
   std::vector<double> budgets_of(const EvalPolicy& policy) const;

@@ -43,14 +43,8 @@ Result<CachePlan> Conversation::plan_for(int64_t n_pos) const {
   plan.format = formats;
   if (options_.budgets) {
     Budgets budgets = *options_.budgets;
-    RKV_ASSIGN_OR_RETURN(const auto selector, make_selector(budgets.selector, budgets.selector_options));
-    const int64_t floor = selector->protected_rows().count() + budgets.rows_floor_extra;
-    if (budgets.budget.kind == KvBudget::Kind::kFraction &&
-        total_rows(budgets.budget, n_pos, config.n_layer, 1) < floor * config.n_layer) {
-      budgets.budget = {KvBudget::Kind::kRowsPerLayer, static_cast<double>(floor)};
-    }
     budgets.kv_format = formats;
-    RKV_ASSIGN_OR_RETURN(plan, plan_cache(budgets, config, n_pos));
+    RKV_ASSIGN_OR_RETURN(plan, plan_cache(budgets, config, n_pos, /*lift_fraction=*/true));
     plan.decode_slack = options_.decode_slack;
   }
   return plan;

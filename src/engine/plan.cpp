@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdlib>
 #include <functional>
 #include <numeric>
@@ -117,14 +118,33 @@ class Sharing {
   AllocationWeights weights_;
 };
 
+// What a budget of this kind would have to be for so many bytes, rounded up: it has to fit when it is typed in.
+// bytes_of_one: of what a fraction or a row stands for.
+KvBudget budget_of_bytes(KvBudget::Kind kind, double bytes, double bytes_of_one) {
+  if (kind == KvBudget::Kind::kBytes) return {kind, std::ceil(bytes)};
+  const double unit = kind == KvBudget::Kind::kFraction ? 1e3 : 1;
+  return {kind, std::ceil(bytes / bytes_of_one * unit * (1 - 1e-12)) / unit};
+}
+
 // Rows of all layers. shape: of the model, for budgets that count bytes.
-Result<std::vector<int64_t>> rows_of(const Budgets& budgets, const LayerShape& shape, int64_t floor, int64_t n_prompt) {
+Result<std::vector<int64_t>> rows_of(const Budgets& budgets, const LayerShape& shape, int64_t floor, int64_t n_prompt,
+                                     bool lift_fraction) {
   const Sharing sharing(budgets, n_prompt);
   if (sharing.nobody()) return sharing.window_rows();
   const std::vector<KvFormat> formats = sharing.of_sharing(budgets.kv_format);
   const auto n_layer = static_cast<double>(formats.size());
-  if (!budgets.counts_bytes()) return sharing.rows(budgets.budget, floor, /*row_bytes_mean=*/1);
+  const int64_t total_least = floor * static_cast<int64_t>(formats.size());
+  lift_fraction &= budgets.budget.kind == KvBudget::Kind::kFraction && n_prompt > floor;
+  if (!budgets.counts_bytes()) {
+    if (lift_fraction && total_rows(budgets.budget, n_prompt, static_cast<int>(formats.size()), 1) < total_least) {
+      return sharing.rows_of_total(total_least, floor);
+    }
+    return sharing.rows(budgets.budget, floor, /*row_bytes_mean=*/1);
+  }
   const auto windows = static_cast<double>(bytes_of(sharing.window_rows(), shape, budgets.kv_format));
+  // Of the full f16 cache, or of one of its rows in each layer.
+  const double bytes_of_one = n_layer * static_cast<double>(bytes_per_row(shape, KvFormat{})) *
+                              (budgets.budget.kind == KvBudget::Kind::kFraction ? static_cast<double>(n_prompt) : 1);
   KvBudget budget = budgets.budget;
   if (budget.kind == KvBudget::Kind::kBytes) {
     // Bytes are the whole cache's: what windows take is not there to be shared.
@@ -134,17 +154,17 @@ Result<std::vector<int64_t>> rows_of(const Budgets& budgets, const LayerShape& s
     }
     budget.value -= windows;
   } else {
-    const double rows = budget.kind == KvBudget::Kind::kFraction ? budget.value * static_cast<double>(n_prompt)
-                                                                 : budget.value;  // of a layer, in f16
-    budget = {KvBudget::Kind::kBytes, rows * n_layer * static_cast<double>(bytes_per_row(shape, KvFormat{}))};
+    budget = {KvBudget::Kind::kBytes, budget.value * bytes_of_one};
   }
   const std::vector<int64_t> one_row(formats.size(), 1);
   const auto bytes_of_row = static_cast<double>(bytes_of(one_row, shape, formats));  // in every layer
-  const double least = static_cast<double>(floor) * bytes_of_row + windows;
-  if (budgets.budget.kind == KvBudget::Kind::kBytes && n_prompt > floor && budgets.budget.value < least) {
-    return invalid_argument(
-        fmt::format("budget: too few bytes, expected at least {}: {} rows in each layer (protected rows and a margin)",
-                    KvBudget{KvBudget::Kind::kBytes, least}.to_string(), floor));
+  const double least = static_cast<double>(floor) * bytes_of_row;
+  if (n_prompt > floor && budget.value * (1 + 1e-12) < least) {
+    if (lift_fraction) return sharing.rows_of_total(total_least, floor);
+    const bool is_of_bytes = budgets.budget.kind == KvBudget::Kind::kBytes;
+    return invalid_argument(fmt::format(
+        "budget: too few bytes, expected at least {}: {} rows in each layer (protected rows and a margin)",
+        budget_of_bytes(budgets.budget.kind, least + (is_of_bytes ? windows : 0), bytes_of_one).to_string(), floor));
   }
   RKV_ASSIGN_OR_RETURN(const auto rows, sharing.rows(budget, floor, bytes_of_row / n_layer));
   const bool mixed = std::adjacent_find(formats.begin(), formats.end(), std::not_equal_to<>()) != formats.end();
@@ -213,12 +233,12 @@ CachePlan plan_full(const ModelConfig& config, int64_t n_prompt, const KvFormat&
 Result<std::vector<int64_t>> plan_rows(const Budgets& budgets, int64_t n_prompt) {
   RKV_CHECK(!budgets.counts_bytes());
   RKV_ASSIGN_OR_RETURN(const auto selector, make_selector(budgets.selector, budgets.selector_options));
-  auto rows = rows_of(budgets, LayerShape{}, floor_of(budgets, *selector), n_prompt);
+  auto rows = rows_of(budgets, LayerShape{}, floor_of(budgets, *selector), n_prompt, /*lift_fraction=*/false);
   if (!rows.ok()) return rows.status().with_context(fmt::format("--kv-budget {}", budgets.budget.to_string()));
   return rows;
 }
 
-Result<CachePlan> plan_cache(const Budgets& budgets, const ModelConfig& config, int64_t n_prompt) {
+Result<CachePlan> plan_cache(const Budgets& budgets, const ModelConfig& config, int64_t n_prompt, bool lift_fraction) {
   const auto n_layer = static_cast<size_t>(config.n_layer);
   if (budgets.weights.weights.size() != n_layer || budgets.kv_format.size() != n_layer) {
     return mismatch(
@@ -234,7 +254,7 @@ Result<CachePlan> plan_cache(const Budgets& budgets, const ModelConfig& config, 
   plan.selector_options = budgets.selector_options;
   RKV_ASSIGN_OR_RETURN(const auto selector, make_selector(budgets.selector, budgets.selector_options));
   plan.rows_floor = floor_of(budgets, *selector);
-  auto rows = rows_of(budgets, shape, plan.rows_floor, n_prompt);
+  auto rows = rows_of(budgets, shape, plan.rows_floor, n_prompt, lift_fraction);
   if (!rows.ok()) return rows.status().with_context(fmt::format("--kv-budget {}", budgets.budget.to_string()));
   plan.rows = std::move(*rows);
   return plan;

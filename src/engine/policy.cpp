@@ -59,7 +59,8 @@ double prompt_length(const Profile& profile, const PromptShape& prompt) {
   return sum / static_cast<double>(profile.samples.size());
 }
 
-// The mean fraction of rows that a budget keeps of a prompt: the one at hand, or one as long as those profiled.
+// The mean fraction of rows that a budget keeps of a prompt: the one at hand, or one as long as those profiled. Bytes
+// are the whole cache's: what the windows of sliding layers take is not there to be shared.
 Result<double> fraction_of(const Policy& policy, const Profile& profile, size_t n_layer, const PromptShape& prompt) {
   const KvBudget& budget = policy.budget;
   if (budget.kind == KvBudget::Kind::kFraction) return budget.value;
@@ -70,8 +71,11 @@ Result<double> fraction_of(const Policy& policy, const Profile& profile, size_t 
           "allocator 'curves': got a budget of {} and no model, whose shape says what a row takes, expected one (-m)",
           budget.to_string()));
     }
-    rows = budget.value / static_cast<double>(bytes_per_row(prompt.layer, policy.kv_format)) /
-           static_cast<double>(n_layer);
+    const ModelId& model = profile.model;
+    const double windows = static_cast<double>(static_cast<size_t>(model.n_layer) - n_layer) *
+                           std::min(static_cast<double>(model.sliding_window), prompt_length(profile, prompt));
+    rows = budget.value / static_cast<double>(bytes_per_row(prompt.layer, policy.kv_format)) - windows;
+    rows = std::max(1.0, rows / static_cast<double>(n_layer));
   }
   return std::min(1.0, rows / prompt_length(profile, prompt));
 }

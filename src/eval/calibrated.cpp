@@ -28,6 +28,7 @@ Result<std::vector<ResultLine>> measure_on(Engine& engine, const std::vector<Pro
     }
     if (!measured.ok()) return measured.status().with_context(fmt::format("sample '{}'", samples[i].id));
     for (const PolicyResult& result : measured->results) {
+      if (!result.error.empty()) return invalid_argument(fmt::format("sample '{}': {}", samples[i].id, result.error));
       lines.push_back(result_line(samples[i].id, /*task=*/"", QuestionMode::kAware, *measured, result));
     }
     if (on_progress) on_progress(begun + kUnits, total);

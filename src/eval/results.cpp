@@ -207,6 +207,7 @@ ResultLine result_line(const std::string& sample, const std::string& task, Quest
   line.top1 = result.top1;
   line.nll = result.nll;
   line.answer = result.answer;
+  line.error = result.error;
   return line;
 }
 
@@ -276,10 +277,16 @@ bool ResultsFile::has(std::string_view sample, std::string_view policy, Question
   return measured_.contains({std::string(sample), std::string(policy), question, std::llround(kept * kKeptUnits)});
 }
 
+ResultsFile::Key ResultsFile::key_of(const ResultLine& line) {
+  return {line.sample, line.policy, line.question, std::llround(line.kept * kKeptUnits)};
+}
+
 void ResultsFile::take(std::vector<ResultLine> lines) {
   for (ResultLine& line : lines) {
     if (line.error.empty()) {
-      measured_.insert({line.sample, line.policy, line.question, std::llround(line.kept * kKeptUnits)});
+      measured_.insert(key_of(line));
+    } else {
+      failed_[key_of(line)] = line.error;
     }
     lines_.push_back(std::move(line));
   }
@@ -288,14 +295,19 @@ void ResultsFile::take(std::vector<ResultLine> lines) {
 void ResultsFile::replace(std::vector<ResultLine> lines) {
   lines_.clear();
   measured_.clear();
+  failed_.clear();
   take(std::move(lines));
 }
 
-Status ResultsFile::append(const std::vector<ResultLine>& lines) {
+Status ResultsFile::append(std::vector<ResultLine> lines) {
+  std::erase_if(lines, [&](const ResultLine& line) {  // what failed before as it does now
+    const auto before = failed_.find(key_of(line));
+    return !line.error.empty() && before != failed_.end() && before->second == line.error;
+  });
   std::string text;
   for (const ResultLine& line : lines) text += text_of(to_json(line));
   RKV_RETURN_IF_ERROR(append_text(part_.empty() ? path_ : part_, text));
-  take(lines);
+  take(std::move(lines));
   return ok_status();
 }
 

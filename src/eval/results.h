@@ -63,13 +63,17 @@ class ResultsFile {
   const std::vector<ResultLine>& lines() const { return lines_; }  // before join(): what there was, and this rank's
   // A measurement of it is there; one that failed is to be tried again.
   bool has(std::string_view sample, std::string_view policy, QuestionMode question, double kept) const;
-  // All lines in one write, then flushed to the disk. Error: no space.
-  Status append(const std::vector<ResultLine>& lines);
+  // All lines in one write, handed to the operating system; a failure that the file has in the same words is left out.
+  // Error: no space.
+  Status append(std::vector<ResultLine> lines);
   // At the end, on every rank: the lines of the parts stand behind those of the file, by the places that their samples
   // have here, as one process would have written them. Then every rank holds all lines, and the parts are gone.
   Status join(const std::map<std::string, size_t>& places);
 
  private:
+  // Sample, policy, question, kept fraction in 1e-12.
+  using Key = std::tuple<std::string, std::string, QuestionMode, int64_t>;
+  static Key key_of(const ResultLine& line);
   void take(std::vector<ResultLine> lines);     // to the end of lines_
   void replace(std::vector<ResultLine> lines);  // lines_
 
@@ -77,7 +81,8 @@ class ResultsFile {
   std::string part_;  // where lines go; empty: to path_
   Ranks ranks_;
   std::vector<ResultLine> lines_;
-  std::set<std::tuple<std::string, std::string, QuestionMode, int64_t>> measured_;  // of lines_ without an error
+  std::set<Key> measured_;             // of lines_ without an error
+  std::map<Key, std::string> failed_;  // and with one
 };
 
 // Reads a finished or unfinished file for a table or report.

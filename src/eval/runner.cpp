@@ -95,7 +95,15 @@ Result<PromptResult> PromptRunner::ask(std::span<const int32_t> question, const 
       result_.results.back().policy = policy.name;
       continue;
     }
-    for (double kept : options_.kept) RKV_RETURN_IF_ERROR(measure(policy, kept));
+    for (double kept : options_.kept) {
+      const Status status = measure(policy, kept);
+      if (status.ok()) continue;
+      if (status.code() != StatusCode::kInvalidArgument) return status;
+      PolicyResult& refused = result_.results.emplace_back();
+      refused.policy = policy.name;
+      refused.kept = kept;
+      refused.error = status.message();
+    }
   }
   return std::move(result_);
 }
@@ -182,9 +190,14 @@ Result<CachePlan> PromptRunner::plan(const EvalPolicy& policy, double kept) cons
   Policy at_budget = policy.policy;
   at_budget.budget = {KvBudget::Kind::kFraction, kept};
   if (options_.match == MatchBy::kBytes) {
-    const double full = static_cast<double>(bytes_per_row(config_->layer_shape(), KvFormat{})) *
-                        static_cast<double>(n_prompt * config_->n_layer);
-    at_budget.budget = {KvBudget::Kind::kBytes, kept * full};
+    const CachePlan full = plan_full(*config_, n_prompt, KvFormat{});
+    double rows = 0;
+    for (size_t il = 0; il < full.rows.size(); ++il) {
+      const bool slides = full.window_of(static_cast<int>(il)) > 0;
+      rows += static_cast<double>(full.rows[il]) * (slides ? 1 : kept);
+    }
+    at_budget.budget = {KvBudget::Kind::kBytes,
+                        rows * static_cast<double>(bytes_per_row(config_->layer_shape(), KvFormat{}))};
   }
   RKV_ASSIGN_OR_RETURN(const Budgets budgets, make_budgets(engine_->model().id(), at_budget, policy.profile,
                                                            {config_->layer_shape(), n_prompt}));

@@ -29,7 +29,8 @@ struct EvalPolicy {
   const Profile* profile = nullptr;
 };
 
-// What a budget counts: rows, or bytes (K, V and index) as a fraction of the full f16 cache's.
+// What a budget counts: rows, or bytes (K, V and index) as a fraction of the full f16 cache's. Sliding layers, which
+// nothing compresses, are not part of the fraction: their windows come on top.
 enum class MatchBy { kRows, kBytes };
 
 struct RunnerOptions {
@@ -54,6 +55,7 @@ struct PolicyResult {
   double nll = 0;      // mean -log p of the full cache's answer, its first token included
   std::string answer;  // with n_generate
   int64_t n_answered = 0;
+  std::string error;  // why there is no measurement: the budget does not fit this policy; empty if there is one
 };
 
 struct PromptResult {
@@ -91,7 +93,7 @@ class PromptRunner {
   // Every policy at every budget, each with a fork of its own that reads the question (empty: the prompt was whole) and
   // keeps all rows of it. The answer's first token is counted in `kl` and `top1` only where there is a question:
   // after a whole prompt it is the prefill's, which no policy can move.
-  // Errors: a budget too small for a policy (names both); memory; cancelled.
+  // A budget that does not fit a policy is that result's error. Errors: memory; cancelled.
   // REQUIRES: policies have selectors that create() was told of.
   Result<PromptResult> ask(std::span<const int32_t> question, const std::vector<EvalPolicy>& policies);
 

@@ -76,6 +76,13 @@ TEST_F(MeasuringCommandsTest, EvalMeasuresOnceAndGoesOn) {
   const std::string all = text_of("r.jsonl");
   EXPECT_EQ(all.substr(0, lines.size()), lines);
   EXPECT_EQ(std::count(all.begin(), all.end(), '\n'), 1 + 4 * 7);
+  // Policies of the same file that this command does not ask about are not in its table, nor are other samples.
+  const Outcome less = run(command + "full,snapkv:window=8 --limit 1");
+  EXPECT_NE(less.text.find("| 20% | snapkv:window=8 | 2 |"), std::string::npos) << less.text;
+  EXPECT_NE(run(command + "snapkv -c 300").text.find("n_ctx 0, expected 300; --fresh"), std::string::npos);
+  const Outcome never = run(command + "snapkv:kv-type=auto --match bytes");
+  EXPECT_NE(never.text.find("snapkv:kv-type=auto: --kv-type auto: got the allocator uniform"), std::string::npos)
+      << never.text;
   EXPECT_NE(run(command + "snapkv --weights f32").text.find("weights \"native\", expected \"f32\"; --fresh"),
             std::string::npos);
 }

@@ -245,6 +245,31 @@ TEST(Plan, TooSmallABudgetNamesTheSmallestThatFits) {
   }
 }
 
+// Where a fraction or rows stand for bytes, what they are told to be stands for bytes, too.
+TEST(Plan, TooSmallABudgetOfBytesNamesTheSmallestOfItsKind) {
+  const auto planned = [](const std::string& budget, bool lift) {
+    Budgets budgets = make_uniform(6, *parse_kv_budget(budget));
+    budgets.of_bytes = true;
+    for (KvFormat& format : budgets.kv_format) format = {KvType::kQ8_0, KvType::kQ4_0};
+    return plan_cache(budgets, make_config(6), 1000, lift);
+  };
+  for (const char* text : {"1%", "10"}) {
+    const std::string message = planned(text, false).status().message();
+    const std::string least = between(message, "budget: too few bytes, expected at least ", ":");
+    ASSERT_FALSE(least.empty()) << message;
+    EXPECT_EQ(least.back() == '%', std::string(text).back() == '%') << message;
+    const KvBudget budget = *parse_kv_budget(least);
+    EXPECT_TRUE(planned(least, false).ok()) << least;
+    const double unit = budget.kind == KvBudget::Kind::kFraction ? 1e-3 : 1;
+    EXPECT_FALSE(planned(KvBudget{budget.kind, budget.value - unit}.to_string(), false).ok()) << least;
+  }
+  // A conversation that has just begun keeps what no layer may fall under.
+  const auto lifted = planned("1%", true);
+  ASSERT_TRUE(lifted.ok()) << lifted.status().message();
+  EXPECT_EQ(lifted->rows, std::vector<int64_t>(6, kFloor));
+  EXPECT_FALSE(planned("10", true).ok());
+}
+
 TEST(Plan, WhatDoesNotFitTheModelIsRefused) {
   const KvBudget tenth{KvBudget::Kind::kFraction, 0.1};
   const auto refused = [&](const Budgets& budgets, const ModelConfig& config, StatusCode code, const char* says) {

@@ -83,6 +83,25 @@ TEST_F(SlidingTest, TooFewBytesNameTheLeast) {
   EXPECT_EQ(try_plan(of_bytes, 200).status().code(), StatusCode::kInvalidArgument);
 }
 
+// Curves are read at the fraction that is left of the bytes, not at the one of all.
+TEST_F(SlidingTest, CurvesKnowWhatTheWindowsTake) {
+  Profile profile = this->profile();
+  profile.settings.curve_fractions = {0.2, 0.6};
+  profile.settings.curve_formats = {KvFormat{}};
+  for (ProfileSample& sample : profile.samples) sample.damage = {{0, 0.4, 0, 0.1}, {0, 0.05, 0, 0.04}};
+  Policy curves = policy("snapkv", "curves", 0.3);
+  curves.kv_format = kF32Cache;
+  const auto weights_of = [&](const KvBudget& budget) {
+    curves.budget = budget;
+    const auto budgets = make_budgets(model_->id(), curves, &profile, {config().layer_shape(), 200});
+    EXPECT_TRUE(budgets.ok()) << budgets.status().message();
+    return budgets.ok() ? budgets->weights.weights : std::vector<double>();
+  };
+  const auto rows = static_cast<double>(2 * kWindow) + 0.3 * 2 * 200;
+  const auto of_rows = rows * static_cast<double>(bytes_per_row(config().layer_shape(), kF32Cache));
+  EXPECT_EQ(weights_of({KvBudget::Kind::kBytes, of_rows}), weights_of({KvBudget::Kind::kFraction, 0.3}));
+}
+
 // With nothing else compressed, a cache cut to its windows answers as one that forgot nothing.
 TEST_F(SlidingTest, CuttingToTheWindowChangesNoAnswer) {
   for (const int64_t n_prompt : {int64_t{1}, int64_t{19}, int64_t{20}, int64_t{21}, int64_t{90}}) {

@@ -76,6 +76,22 @@ TEST_F(ResultsTest, WhatIsAppendedComesBack) {
 }
 
 // Both may stand in one file; lines of before there was a choice are aware.
+// Trying again what fails in the same way leaves no trace; in another way it does.
+TEST_F(ResultsTest, AFailureIsWrittenOnce) {
+  auto file = open();
+  ASSERT_TRUE(file.ok()) << file.status().message();
+  ResultLine failed = line("s1", "a", 0.1, 0);
+  failed.error = "too few rows";
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(file->append({failed}).ok());
+  EXPECT_EQ(file->lines().size(), 1U);
+  failed.error = "no memory";
+  ASSERT_TRUE(file->append({failed}).ok());
+  EXPECT_EQ(file->lines().size(), 2U);
+  EXPECT_FALSE(file->has("s1", "a", QuestionMode::kAware, 0.1));
+  ASSERT_TRUE(file->append({line("s1", "a", 0.1, 0.5)}).ok());
+  EXPECT_TRUE(file->has("s1", "a", QuestionMode::kAware, 0.1));
+}
+
 TEST_F(ResultsTest, QuestionAwareAndAgnosticAreApart) {
   ResultLine agnostic = line("s1", "a", 0.1, 0.75);
   agnostic.question = QuestionMode::kAgnostic;

@@ -264,11 +264,22 @@ TEST_F(AgnosticRunnerTest, QuestionsDoNotSeeEachOther) {
   }
 }
 
-TEST_F(RunnerTest, Refusals) {
+// What does not fit one policy is that policy's failure, and no other's.
+TEST_F(RunnerTest, ABudgetThatDoesNotFitFailsAlone) {
   RunnerOptions small = options();
-  small.kept = {0.05};
+  small.kept = {0.05, 0.5};
   const auto result = run_prompt(*engine_, tokens(80), small, nullptr);
-  EXPECT_NE(result.status().message().find("a at 5%"), std::string::npos) << result.status().message();
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  ASSERT_EQ(result->results.size(), 1 + 4 * 2U);
+  for (const PolicyResult& of : result->results) {
+    const std::string expected = of.kept == 0.05 ? of.policy + " at 5%: --kv-budget 5%: budget: " : "";
+    EXPECT_EQ(of.error.substr(0, expected.size()), expected);
+    EXPECT_EQ(of.error.empty(), expected.empty()) << of.error;
+    EXPECT_EQ(of.rows == 0, of.kept == 0.05);
+  }
+}
+
+TEST_F(RunnerTest, Refusals) {
   std::atomic<bool> cancel = true;
   engine_->set_cancel(&cancel);
   EXPECT_EQ(run_prompt(*engine_, tokens(80), options(), nullptr).status().code(), StatusCode::kCancelled);
