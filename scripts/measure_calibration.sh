@@ -5,12 +5,13 @@
 # The table in docs/results.md of what a profile is made from: number, length and domain of its samples, points of its
 # curves, and the KL to the full cache that its plans have on other prompts.
 #   scripts/measure_calibration.sh DATA [OUT]   DATA: folder with longbench/ and leval/; OUT: results (build/calibration)
-# Goes on where it was interrupted. RIPPLEKV_LIMIT sets another number of prompts a task (4), RIPPLEKV_THREADS another
-# number of threads (1 where others work).
+# Goes on where it was interrupted. RIPPLEKV_LIMIT sets another number of prompts a task (4; half of it at 4,096 tokens),
+# RIPPLEKV_THREADS another number of threads (1 where others work).
 source "$(dirname "$0")/common.sh"
 
 [ $# -ge 1 ] || die "got no data, expected: scripts/measure_calibration.sh DATA [OUT]"
-data=$1 out=${2:-$RIPPLEKV_BUILD_DIR/calibration}
+data=$1
+out=$(realpath -m "${2:-$RIPPLEKV_BUILD_DIR/calibration}") # it is part of the policies' names
 program=${RIPPLEKV_PROGRAM:-$RIPPLEKV_BUILD_DIR/ripplekv}
 model=(-m "${RIPPLEKV_MODEL_FILE:-$(scripts/fetch_model.sh)}" -t "${RIPPLEKV_THREADS:-0}")
 limit=${RIPPLEKV_LIMIT:-4}
