@@ -229,7 +229,8 @@ TEST_F(MeasuringCommandsTest, AllocateByTargetAndAudit) {
 TEST_F(MeasuringCommandsTest, FormatsAreTheAllocatorsChoice) {
   // The grid: 10%, 30% and all rows in f16, q8_0 and q8_0/q4_0. All rows as they are do nothing, rounded ones
   // something.
-  for (const json& sample : json::parse(text_of("p.json")).at("samples")) {
+  const json profile = json::parse(text_of("p.json"));
+  for (const json& sample : profile.at("samples")) {
     const auto damage = sample.at("damage").get<std::vector<std::vector<double>>>();
     ASSERT_EQ(damage.size(), 9U);
     EXPECT_EQ(damage[2], std::vector<double>(damage[2].size(), 0.0));
