@@ -332,6 +332,22 @@ TEST_F(MeasuringCommandsTest, BenchMeasuresEverythingBesideThePeer) {
   EXPECT_EQ(n_of_rows, 4) << "10% of 2000 rows beside the full cache of 200";
 }
 
+// Whatever --kv-types says: their formats are the allocator's choice.
+TEST_F(MeasuringCommandsTest, BenchMeasuresMixedFormatsOnceAndSaysSo) {
+  const Outcome outcome =
+      run("bench -m $M --contexts 300 --works decode,memory --decode 2 --repeats 1 --policies "
+          "snapkv:window=8,snapkv+curves:window=8:kv-type=auto --budgets 30% --kv-types f16,q8_0/q4_0 "
+          "--profile $D/p.json --json $D/mixed.json");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.text;
+  std::map<std::string, int> n_of;
+  for (const json& record : json::parse(text_of("mixed.json"))) {
+    const bool mixed = record.at("policy") == "snapkv+curves:window=8:kv-type=auto";
+    EXPECT_EQ(record.at("k") == "auto" && record.at("v") == "auto", mixed) << record;
+    if (mixed) ++n_of[record.at("work")];
+  }
+  EXPECT_EQ(n_of, (std::map<std::string, int>{{"decode", 1}, {"memory", 1}}));
+}
+
 TEST_F(MeasuringCommandsTest, BenchReadsAPromptAndRefusesWhatCannotBe) {
   std::ofstream(folder_ + "/ids.json") << "[5, 6, 7]";
   const std::string common = "bench -m $M --works decode --decode 2 --repeats 1 ";
