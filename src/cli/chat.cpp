@@ -192,6 +192,22 @@ Status Chat::save(const std::string& file) {
   return ok_status();
 }
 
+// On rows that are stored otherwise than the flags ask; empty if there is nothing to say.
+std::string format_note(const KvCache& cache, const KvTypeArgs& asked) {
+  const KvFormat first = cache.layer(0).format();
+  bool alike = true;
+  bool as_asked = true;
+  for (int il = 0; il < cache.n_layer(); ++il) {
+    const KvFormat format = cache.layer(il).format();
+    alike = alike && format == first;
+    as_asked = as_asked && asked.k.value_or(format.k) == format.k && asked.v.value_or(format.v) == format.v;
+  }
+  if (asked.automatic ? !alike : as_asked) return "";
+  return fmt::format("{}, also those to come, not as --kv-type says",
+                     alike ? fmt::format("its keys are {} and its values {}", to_string(first.k), to_string(first.v))
+                           : "its rows have formats of their own, layer by layer");
+}
+
 Status Chat::load(const std::string& file) {
   RKV_RETURN_IF_ERROR(conversation_.load(file));
   from_flags_ = false;
