@@ -102,7 +102,7 @@ Status Chat::turn(Turn run_turn) {
   if (!reply->note.empty()) print_to_stderr("note: " + reply->note);
   if (args_.output.receipt) print_receipt(conversation_.sequence()->receipt);
   print_to_stderr(closing_line(reply->n_prefilled, reply->prefill_seconds, reply->generated,
-                               kv_figures(*conversation_.sequence())));
+                               kv_figures(*conversation_.sequence(), conversation_.budgets())));
   return ok_status();
 }
 
@@ -164,7 +164,7 @@ Status Chat::budget(const std::string& value) {
   const std::optional<Budgets>& budgets = conversation_.budgets();
   std::string line = "budget: the full cache";
   if (budgets) {
-    line = fmt::format("budget: {} ({}, {})", budgets->budget.to_string(), budgets->allocator, budgets->selector);
+    line = fmt::format("budget: {} ({}, {})", budget_text(*budgets), budgets->allocator, budgets->selector);
   }
   if (const Sequence* sequence = conversation_.sequence()) {
     const int64_t full = sequence->cache.n_pos() * sequence->cache.n_layer();

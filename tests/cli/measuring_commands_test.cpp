@@ -263,6 +263,12 @@ TEST_F(MeasuringCommandsTest, FormatsAreTheAllocatorsChoice) {
   const Outcome answered =
       run("run -m $M --budget $D/auto.json -f $D/data/financial_qa.jsonl --raw --temp 0 -n 2 --receipt");
   EXPECT_EQ(answered.exit_code, 0) << answered.text;  // holds what was planned
+  const auto full_bytes = [](const std::string& flags) {
+    const Outcome out = run("run -m $M -f $D/data/financial_qa.jsonl --raw --temp 0 -n 1 --json " + flags);
+    return std::stoll(out.text.substr(out.text.find("kv_bytes_full\": ") + 16));
+  };
+  EXPECT_EQ(full_bytes("--budget $D/auto.json"), full_bytes("--kv-type f16"));
+  EXPECT_LT(full_bytes("--kv-type q8_0"), full_bytes("--kv-type f16"));
   ASSERT_EQ(run("profile -m $M --limit 1 --max-tokens 150 --answer-tokens 4 --window 8 --curves 30% --curve-types f16 "
                 "-o $D/f16.json")
                 .exit_code,
