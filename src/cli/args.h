@@ -177,7 +177,7 @@ struct TuneArgs {
   static constexpr std::string_view kSummary = "Choose an allocation for a budget by measuring on calibration samples";
   static constexpr std::string_view kExample = "-m model.gguf --kv-budget 10% -o budgets.json";
   ModelArgs model;
-  KvBudget budget;
+  KvBudget budget;           // a fraction
   std::string profile_file;  // empty: looked up by the model's fingerprint
   ChoiceArgs choice;
   SelectorArgs selector;

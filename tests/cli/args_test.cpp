@@ -468,6 +468,13 @@ TEST(Args, RefusesBadValues) {
       {{"profile", "--curves", "5%,150%"}, {"--curves", "150%"}},
       {{"profile", "--curves", "5%,0.05"}, {"--curves", "twice"}},
       {{"profile", "--kernel", "2"}, {"odd"}},
+      {{"profile", "--curves", "100%"}, {"--curves: got 100% alone"}},
+      {{"profile", "--curves", "1", "--curve-types", "q8_0"}, {"--curves: got 100% alone"}},
+      {{"profile", "--curves", "100%", "--curve-types", "f16"}, {"--curves: got 100% alone"}},
+      {{"allocate", "--target-top1", "95%,50%"}, {"--target-top1: got '95%,50%', expected a fraction"}},
+      {{"tune", "--kv-budget", "2MiB"}, {"--kv-budget: got '2MiB', expected a fraction"}},
+      {{"tune", "--kv-budget", "512"}, {"--kv-budget: got '512', expected a fraction"}},
+      {{"tune", "--kv-budget", "10%,20%"}, {"--kv-budget: got '10%,20%', expected a fraction"}},
       {{"allocate", "--kv-budget", "10%", "--tokens", "0"}, {"--tokens"}},
       {{"allocate", "--kv-budget", "10%", "--allocator", "file"}, {"--allocator", "uniform, pyramid, ripple"}},
   };
