@@ -65,7 +65,7 @@ Status cmd_export(const ExportArgs& args) {
   RKV_ASSIGN_OR_RETURN(const Budgets budgets, read_budgets(args.budget_file));
   if (budgets.counts_bytes()) {
     return unsupported(
-        fmt::format("{}: made for {}{}: the rows of bytes depend on the model's shape, expected a budget that counts "
+        fmt::format("{}: made for {}: the rows of bytes depend on the model's shape, expected a budget that counts "
                     "rows, as a fraction or a number",
                     args.budget_file, budget_text(budgets)));
   }

@@ -296,6 +296,12 @@ TEST_F(MeasuringCommandsTest, Export) {
   EXPECT_EQ(run("export $D/b.json -o $D/x.json").exit_code, 0);
   EXPECT_EQ(json::parse(text_of("x.json")).at("layers").size(), 3U);
   EXPECT_EQ(run("export $D/none.json").exit_code, 1);
+  ASSERT_EQ(
+      run("allocate -m $M --allocator uniform --kv-budget 30% --window 8 --head-floor 0.2 -o $D/h.json").exit_code, 0);
+  const Outcome ragged = run("export $D/h.json --to kvpress");
+  EXPECT_EQ(ragged.exit_code, 1);
+  EXPECT_NE(ragged.text.find("share a layer's rows (head_floor 0.2)"), std::string::npos) << ragged.text;
+  EXPECT_EQ(run("export $D/h.json --to csv").exit_code, 0);
 }
 
 // The real package, which scripts/check_export.sh installs (5.5 GB): only where it is asked for.
