@@ -133,7 +133,7 @@ void add_args(OptionTable& table, ProfileArgs& args) {
   add_output_file(table, args.output_file, "The profile", "the cache folder, where `run` finds it");
   table.add_flag("--resume", "Go on with a profile that was interrupted (this is the default)",
                  [&args] { args.fresh = false; });
-  table.add_flag("--fresh", "Start over, replacing what is there", [&args] { args.fresh = true; });
+  table.add_flag("--fresh", "Start over, replacing the profile that is there", [&args] { args.fresh = true; });
   add_json(table, args.output, "Print JSON in place of the table");
   add_common_args(table, args.output);
   table.add_rule([&args]() -> Status {

@@ -186,6 +186,7 @@ Status Chat::receipt(const std::string&) {
 
 Status Chat::save(const std::string& file) {
   RKV_RETURN_IF_ERROR(prepare_output(file));
+  RKV_RETURN_IF_ERROR(check_replaces_session(file));
   RKV_RETURN_IF_ERROR(conversation_.save(file));
   print_to_stderr(fmt::format("saved {} and {} to '{}'", counted(conversation_.messages().size(), "message"),
                               counted(conversation_.tokens().size(), "token"), file));
