@@ -204,8 +204,7 @@ void add_args(OptionTable& table, ValidateArgs& args) {
 }
 
 void add_args(OptionTable& table, AllocateArgs& args) {
-  add_model_path(table, args.model);
-  add_ctx_size(table, args.n_ctx);
+  add_model_args(table, args.model);
   table.begin_group("Budget");
   add_parsed(table, {.names = "--kv-budget", .value = "BUDGET", .help = std::string(kBudgetHelp)}, args.budget,
              parse_kv_budget);
@@ -240,7 +239,8 @@ void add_args(OptionTable& table, AllocateArgs& args) {
     if (args.budget && has_target) {
       return invalid_argument("--kv-budget: got a target as well, which chooses the budget, expected one or the other");
     }
-    for (const std::string_view flag : {"--calibration", "--limit", "--max-tokens", "--answer-tokens", "--seed"}) {
+    for (const std::string_view flag : {"--calibration", "--limit", "--max-tokens", "--answer-tokens", "--seed",
+                                        "--weights", "--n-gpu-layers", "--threads", "--ubatch-size"}) {
       if (!table.given(flag) || has_target || args.audit) continue;
       return invalid_argument(
           fmt::format("{}: got it with nothing to measure, expected --target-kl, --target-top1 or --audit too", flag));

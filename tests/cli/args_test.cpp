@@ -183,8 +183,7 @@ TEST(Args, ProfileSettingsAgreeWithTheSharedFlags) {
 TEST(Args, AllocateTakesEveryFlag) {
   using A = AllocateArgs;
   const Cases<A> own = {
-      {{"-m", "--model"}, "m.gguf", {}, [](const A& a) { return a.model == "m.gguf"; }},
-      {{"-c", "--ctx-size"}, "4k", {}, [](const A& a) { return a.n_ctx == 4096; }},
+      {{"-c", "--ctx-size"}, "4k", {}, [](const A& a) { return a.model.n_ctx == 4096; }},
       {{"--kv-budget"},
        "8k",
        {},
@@ -198,10 +197,12 @@ TEST(Args, AllocateTakesEveryFlag) {
       json_case<A>(),
       verbose_case<A>(),
   };
-  check_flags<A>({"--kv-budget", "10%"},
-                 all(own, choice_cases<A>({"--audit"}), allocator_cases<A>({}, [](const A& a) { return a.allocator; }),
-                     selector_cases<A>({}, [](const A& a) { return a.selector; }),
-                     kv_type_cases<A>([](const A& a) { return a.type; })));
+  Cases<A> loading = loading_cases<A>();
+  for (FlagCase<A>& flag : loading) flag.beside = {"--audit"};
+  check_flags<A>({"--kv-budget", "10%"}, all(own, loading, choice_cases<A>({"--audit"}),
+                                             allocator_cases<A>({}, [](const A& a) { return a.allocator; }),
+                                             selector_cases<A>({}, [](const A& a) { return a.selector; }),
+                                             kv_type_cases<A>([](const A& a) { return a.type; })));
 }
 
 TEST(Args, TuneTakesEveryFlag) {
@@ -511,6 +512,7 @@ TEST(Args, RefusesFlagsThatContradictOrDoNothing) {
       {{"run", "--kv-budget", "10%", "--allocator", "ripple", "--beta", "8"},
        {"--beta: got it beside --allocator ripple"}},
       {{"trace", "--input", "x", "-o", "t", "--html", "t"}, {"--output", "which --html names"}},
+      {{"allocate", "--kv-budget", "10%", "-t", "1"}, {"--threads: got it with nothing to measure", "--audit"}},
       {{"allocate", "--kv-budget", "10%", "--limit", "3"}, {"--limit: got it with nothing to measure", "--audit"}},
       {{"run", "--kv-budget", "10%", "--selector", "tova", "--kernel", "1"},
        {"--kernel: got it beside --selector tova, which reads no option"}},

@@ -213,7 +213,7 @@ TEST_F(MeasuringCommandsTest, AllocateByTargetAndAudit) {
   EXPECT_TRUE(parsed(loose).at("measured").contains("predicted_kl"));
   EXPECT_NE(impossible.exit_code, 0);
   EXPECT_NE(impossible.text.find("no budget holds the target"), std::string::npos) << impossible.text;
-  const Outcome audited = run("allocate --kv-budget 30% --allocator curves --audit" + samples);
+  const Outcome audited = run("allocate --kv-budget 30% --allocator curves --audit -t 1 --weights f32" + samples);
   EXPECT_NE(audited.text.find("measured on 2 samples: mean KL"), std::string::npos) << audited.text;
   EXPECT_NE(audited.text.find("is what they do to each other"), std::string::npos) << audited.text;
 }
