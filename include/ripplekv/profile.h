@@ -96,6 +96,8 @@ Status write_profile(const Profile& profile, const std::string& path);
 // What write_profile would refuse, before there is a sample to lose: the profile as it is, or a path that cannot be
 // written to. Writes nothing.
 Status check_write_profile(const Profile& profile, const std::string& path);
+// Whether what is at `path` may be replaced by a profile unread: errors for anything but a profile or an empty file.
+Status check_replaces_profile(const std::string& path);
 // Of its canonical JSON, the bytes of the file that write_profile makes: "xxh3:...". REQUIRES: it can be written.
 std::string hash_of(const Profile& profile);
 

@@ -34,9 +34,14 @@ std::string text_of(const BenchRecord& record, double figure) {
   return is_speed(record) ? fmt::format("{:.1f}", figure) : human_duration(figure);
 }
 
-std::string format_text(const KvFormat& format) {
-  return format.k == format.v ? std::string(to_string(format.k))
-                              : fmt::format("{}/{}", to_string(format.k), to_string(format.v));
+std::string type_text(const BenchRecord& record, KvType type) {
+  return record.auto_format ? "auto" : std::string(to_string(type));
+}
+
+std::string format_text(const BenchRecord& record) {
+  const std::string k = type_text(record, record.format.k);
+  const std::string v = type_text(record, record.format.v);
+  return k == v ? k : fmt::format("{}/{}", k, v);
 }
 
 // "11.2 (10.9 to 11.4)": the median, and where more than one was measured, the extremes.
@@ -94,6 +99,7 @@ std::vector<BenchRecord> own_comparisons(const std::vector<BenchRecord>& records
   for (const BenchRecord& record : records) {
     for (const BenchRecord& other : records) {
       if (record.work != other.work || record.work == "first_token" || !(record.format == other.format)) continue;
+      if (record.auto_format || other.auto_format) continue;  // other formats, and the rows of a budget of bytes
       const bool same_rows = record.context != other.context && other.policy == "full" &&
                              std::abs(record.rows_per_layer - static_cast<double>(other.context)) < 1;
       if (record.work == "decode" && same_rows) {
@@ -115,8 +121,8 @@ nlohmann::ordered_json records_json(const std::vector<BenchRecord>& records, con
                                    {"context", record.context},
                                    {"policy", record.policy},
                                    {"budget", record.budget},
-                                   {"k", to_string(record.format.k)},
-                                   {"v", to_string(record.format.v)},
+                                   {"k", type_text(record, record.format.k)},
+                                   {"v", type_text(record, record.format.v)},
                                    {"held", record.held},
                                    {"rows_per_layer", record.rows_per_layer},
                                    {"kv_bytes", record.kv_bytes}};
@@ -152,13 +158,13 @@ std::string records_table(const std::vector<BenchRecord>& records) {
                                 100 * record.compress_seconds / median_of(record.seconds));
     }
     const bool has_peer = !record.peer.empty();
-    table += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", record.work, record.context,
-                         cache_text(record), format_text(record.format),
-                         record.kv_bytes > 0 ? human_bytes(record.kv_bytes) : "-",
-                         figure_text(record, record.seconds, record.figure()), compression,
-                         has_peer ? fmt::format("{} ({})", record.peer, record.peer_setting) : "-",
-                         has_peer ? figure_text(record, record.peer_seconds, record.peer_figure()) : "-",
-                         has_peer ? fmt::format("{:.2f}", record.ratio()) : "-");
+    table +=
+        fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", record.work, record.context,
+                    cache_text(record), format_text(record), record.kv_bytes > 0 ? human_bytes(record.kv_bytes) : "-",
+                    figure_text(record, record.seconds, record.figure()), compression,
+                    has_peer ? fmt::format("{} ({})", record.peer, record.peer_setting) : "-",
+                    has_peer ? figure_text(record, record.peer_seconds, record.peer_figure()) : "-",
+                    has_peer ? fmt::format("{:.2f}", record.ratio()) : "-");
   }
   return table +
          "\nprefill and decode: tokens/s; first_token: loading and the first token of a short prompt; memory: "

@@ -21,6 +21,7 @@ struct BenchRecord {
   std::string policy;   // as the user wrote it
   std::string budget;   // "10%"
   KvFormat format;
+  bool auto_format = false;   // in place of it each layer has formats of its own, and rows to suit
   double held = 1;            // rows over those of the full cache; more than the budget where protected rows are more
   double rows_per_layer = 0;  // after prefill, mean
   int64_t kv_bytes = 0;       // likewise, K, V, index and padding

@@ -28,6 +28,7 @@ BenchRecord record_of(std::string work, int64_t context, const BenchVariant& var
   record.policy = variant.name;
   record.budget = variant.policy.allocator == "full" ? "100%" : variant.policy.budget.to_string();
   record.format = variant.policy.kv_format;
+  record.auto_format = variant.policy.auto_format;
   return record;
 }
 

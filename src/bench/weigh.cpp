@@ -55,6 +55,7 @@ Result<BenchRecord> weigh_variant(const BenchOptions& options, int64_t n, size_t
                               {"budget", record.budget},
                               {"k", static_cast<int>(record.format.k)},
                               {"v", static_cast<int>(record.format.v)},
+                              {"auto_format", record.auto_format},
                               {"kv_bytes", record.kv_bytes},
                               {"rows_per_layer", record.rows_per_layer},
                               {"held", record.held}};
@@ -65,6 +66,7 @@ Result<BenchRecord> weigh_variant(const BenchOptions& options, int64_t n, size_t
   record.policy = json["policy"];
   record.budget = json["budget"];
   record.format = {static_cast<KvType>(json["k"].get<int>()), static_cast<KvType>(json["v"].get<int>())};
+  record.auto_format = json["auto_format"];
   record.kv_bytes = json["kv_bytes"];
   record.rows_per_layer = json["rows_per_layer"];
   record.held = json["held"];

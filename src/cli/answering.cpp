@@ -58,18 +58,20 @@ void AnswerOutput::write(std::string_view text) {
 
 void AnswerOutput::end() { write("\n"); }
 
-KvFigures kv_figures(const Sequence& sequence) {
+KvFigures kv_figures(const Sequence& sequence, const std::optional<Budgets>& budgets) {
   const KvCache& cache = sequence.cache;
   const LayerBytes bytes = cache.bytes();
   KvFigures figures;
   figures.held = bytes.payload + bytes.scales + bytes.index;
   figures.allocated = bytes.total();
+  figures.full_is_f16 = budgets && budgets->counts_bytes();
   for (int il = 0; il < cache.n_layer(); ++il) {
     const LayerShape& shape = cache.layer(il).shape();
     const int64_t window = sequence.plan.window_of(il);
     const int64_t rows = window > 0 ? std::min(window, cache.n_pos()) : cache.n_pos();
-    figures.full += rows * (bytes_per_row(shape, cache.layer(il).format()) - index_bytes_per_row(shape) +
-                            static_cast<int64_t>(sizeof(int32_t)));
+    const KvFormat format = figures.full_is_f16 ? KvFormat{} : cache.layer(il).format();
+    figures.full +=
+        rows * (bytes_per_row(shape, format) - index_bytes_per_row(shape) + static_cast<int64_t>(sizeof(int32_t)));
   }
   return figures;
 }
@@ -78,11 +80,12 @@ double per_second(int64_t n, double seconds) { return seconds > 0 ? static_cast<
 
 std::string closing_line(int64_t n_prefilled, double prefill_seconds, const Generated& generated, const KvFigures& kv) {
   return fmt::format(
-      "prefill {} tokens, {:.1f} tokens/s | decode {} tokens, {:.1f} tokens/s | KV {} held ({} allocated), {} full "
+      "prefill {} tokens, {:.1f} tokens/s | decode {} tokens, {:.1f} tokens/s | KV {} held ({} allocated), {} full{} "
       "({:.1f}%)",
       n_prefilled, per_second(n_prefilled, prefill_seconds), generated.n_decoded,
       per_second(generated.n_decoded, generated.seconds), human_bytes(kv.held), human_bytes(kv.allocated),
-      human_bytes(kv.full), 100.0 * static_cast<double>(kv.held) / static_cast<double>(kv.full));
+      human_bytes(kv.full), kv.full_is_f16 ? " in f16" : "",
+      100.0 * static_cast<double>(kv.held) / static_cast<double>(kv.full));
 }
 
 void print_receipt(const Receipt& receipt) {

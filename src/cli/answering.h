@@ -7,11 +7,13 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "cli/args.h"
 #include "engine/generate.h"
+#include "ripplekv/budgets.h"
 #include "ripplekv/engine.h"
 #include "ripplekv/status.h"
 
@@ -40,9 +42,10 @@ class AnswerOutput {
 struct KvFigures {
   int64_t held = 0;
   int64_t allocated = 0;
-  int64_t full = 0;  // rows of an uncompressed cache of as many tokens
+  int64_t full = 0;          // rows of an uncompressed cache of as many tokens, in the formats that are held
+  bool full_is_f16 = false;  // where the budget counts bytes, `full` is in f16, as the budget means it
 };
-KvFigures kv_figures(const Sequence& sequence);
+KvFigures kv_figures(const Sequence& sequence, const std::optional<Budgets>& budgets);
 
 double per_second(int64_t n, double seconds);
 std::string closing_line(int64_t n_prefilled, double prefill_seconds, const Generated& generated, const KvFigures& kv);

@@ -133,10 +133,10 @@ void add_args(OptionTable& table, ProfileArgs& args) {
   add_output_file(table, args.output_file, "The profile", "the cache folder, where `run` finds it");
   table.add_flag("--resume", "Go on with a profile that was interrupted (this is the default)",
                  [&args] { args.fresh = false; });
-  table.add_flag("--fresh", "Start over, replacing what is there", [&args] { args.fresh = true; });
+  table.add_flag("--fresh", "Start over, replacing the profile that is there", [&args] { args.fresh = true; });
   add_json(table, args.output, "Print JSON in place of the table");
   add_common_args(table, args.output);
-  table.add_rule([&args] {
+  table.add_rule([&args]() -> Status {
     args.settings.selector = args.selector.name;
     args.settings.selector_options = args.selector.options;
     args.settings.weights = args.model.weights;
@@ -146,7 +146,13 @@ void add_args(OptionTable& table, ProfileArgs& args) {
     if (settings.curve_fractions.empty()) settings.curve_formats.clear();
     // What a type costs by itself: without it, types cannot be weighed against each other.
     const bool rounds = settings.formats_of_curves() != std::vector<KvFormat>{settings.kv_format};
-    if (!settings.curve_fractions.empty() && settings.curve_fractions.back() >= 1) settings.curve_fractions.pop_back();
+    if (!settings.curve_fractions.empty() && settings.curve_fractions.back() >= 1) {
+      settings.curve_fractions.pop_back();
+      if (settings.curve_fractions.empty()) {
+        return invalid_argument(
+            "--curves: got 100% alone, which drops no row, expected a smaller fraction beside it, or none");
+      }
+    }
     if (rounds && !settings.curve_fractions.empty()) settings.curve_fractions.push_back(1);
     return ok_status();
   });
@@ -198,8 +204,7 @@ void add_args(OptionTable& table, ValidateArgs& args) {
 }
 
 void add_args(OptionTable& table, AllocateArgs& args) {
-  add_model_path(table, args.model);
-  add_ctx_size(table, args.n_ctx);
+  add_model_args(table, args.model);
   table.begin_group("Budget");
   add_parsed(table, {.names = "--kv-budget", .value = "BUDGET", .help = std::string(kBudgetHelp)}, args.budget,
              parse_kv_budget);
@@ -216,10 +221,7 @@ void add_args(OptionTable& table, AllocateArgs& args) {
               .help = "Likewise: where the likeliest token agrees with the full cache's in at least this share, as in "
                       "95%",
               .default_text = "none"},
-             args.target_top1, [](std::string_view text) -> Result<double> {
-               RKV_ASSIGN_OR_RETURN(const std::vector<double> fractions, parse_fraction_list(text));
-               return fractions[0];
-             });
+             args.target_top1, parse_fraction);
   table.add_flag("--audit", "Measure the plan on the samples below, beside the damage that its curves foretell",
                  [&args] { args.audit = true; });
   add_choice_args(table, args.choice);
@@ -237,7 +239,8 @@ void add_args(OptionTable& table, AllocateArgs& args) {
     if (args.budget && has_target) {
       return invalid_argument("--kv-budget: got a target as well, which chooses the budget, expected one or the other");
     }
-    for (const std::string_view flag : {"--calibration", "--limit", "--max-tokens", "--answer-tokens", "--seed"}) {
+    for (const std::string_view flag : {"--calibration", "--limit", "--max-tokens", "--answer-tokens", "--seed",
+                                        "--weights", "--n-gpu-layers", "--threads", "--ubatch-size"}) {
       if (!table.given(flag) || has_target || args.audit) continue;
       return invalid_argument(
           fmt::format("{}: got it with nothing to measure, expected --target-kl, --target-top1 or --audit too", flag));
@@ -252,8 +255,13 @@ void add_args(OptionTable& table, AllocateArgs& args) {
 void add_args(OptionTable& table, TuneArgs& args) {
   add_model_args(table, args.model);
   table.begin_group("Budget");
-  add_parsed(table, {.names = "--kv-budget", .value = "BUDGET", .help = std::string(kBudgetHelp), .required = true},
-             args.budget, parse_kv_budget);
+  add_parsed(table,
+             {.names = "--kv-budget",
+              .value = "FRACTION",
+              .help = "Rows kept of the whole cache, as a fraction (10%): what a number or bytes keep differs from "
+                      "sample to sample",
+              .required = true},
+             args.budget.value, parse_fraction);
   add_path(table,
            {.names = "--profile",
             .value = "FILE",

@@ -157,8 +157,7 @@ struct AllocateArgs {
   static constexpr std::string_view kName = "allocate";
   static constexpr std::string_view kSummary = "Turn a profile and a global budget into rows per layer";
   static constexpr std::string_view kExample = "--profile profile.json --kv-budget 10% -o budgets.json";
-  std::string model;               // empty: the profile's, or the default model
-  int64_t n_ctx = 0;               // 0: the model's trained context
+  ModelArgs model;                 // path empty: the profile's, or the default model
   std::optional<KvBudget> budget;  // or a target
   double target_kl = 0;            // nats; 0: not asked for
   double target_top1 = 0;          // fraction; 0: not asked for
@@ -177,7 +176,7 @@ struct TuneArgs {
   static constexpr std::string_view kSummary = "Choose an allocation for a budget by measuring on calibration samples";
   static constexpr std::string_view kExample = "-m model.gguf --kv-budget 10% -o budgets.json";
   ModelArgs model;
-  KvBudget budget;
+  KvBudget budget;           // a fraction
   std::string profile_file;  // empty: looked up by the model's fingerprint
   ChoiceArgs choice;
   SelectorArgs selector;

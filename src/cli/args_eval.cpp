@@ -282,7 +282,12 @@ void add_args(OptionTable& table, EvalArgs& args) {
   table.add_flag("--fresh", "Start over, replacing the results that are there", [&args] { args.fresh = true; });
   add_json(table, args.output, "Print the summary as JSON in place of the table");
   add_common_args(table, args.output);
-  table.add_rule([&args]() -> Status {
+  table.add_rule([&table, &args]() -> Status {
+    for (const std::string_view flag : {"--lengths", "--depths", "--seed"}) {
+      if (!table.given(flag) || args.data_dir.empty()) continue;
+      return invalid_argument(
+          fmt::format("{}: got it beside --data, which it does not change, expected generated samples", flag));
+    }
     if (!args.baseline.empty() && std::none_of(args.policies.begin(), args.policies.end(),
                                                [&](const PolicyArgs& p) { return p.text == args.baseline; })) {
       return invalid_argument(fmt::format("--baseline: got {}, expected one of --policies", quoted(args.baseline)));

@@ -32,7 +32,10 @@ namespace {
 class Chat {
  public:
   Chat(const RunArgs& args, Engine& engine, Conversation conversation)
-      : args_(args), engine_(engine), conversation_(std::move(conversation)) {}
+      : args_(args),
+        engine_(engine),
+        conversation_(std::move(conversation)),
+        from_flags_(args.kv.budget_file.empty()) {}
 
   // `first`, which is no command, and then lines, until the end of the input or /exit.
   Status run(const std::string& first);
@@ -56,6 +59,8 @@ class Chat {
   Status regenerate(const std::string&);
   Status help(const std::string&);
   Status exit(const std::string&);
+  // The budgets that a new budget makes of those there are.
+  Result<Budgets> budgets_for(const KvBudget& wanted);
   // Runs one turn with its output; the report follows if it went well.
   template <class Turn>
   Status turn(Turn run_turn);
@@ -63,6 +68,7 @@ class Chat {
   const RunArgs& args_;
   Engine& engine_;
   Conversation conversation_;
+  bool from_flags_;  // the budgets; else a file's or a session's
   bool output_failed_ = false;
   bool ended_ = false;
 };
@@ -96,7 +102,7 @@ Status Chat::turn(Turn run_turn) {
   if (!reply->note.empty()) print_to_stderr("note: " + reply->note);
   if (args_.output.receipt) print_receipt(conversation_.sequence()->receipt);
   print_to_stderr(closing_line(reply->n_prefilled, reply->prefill_seconds, reply->generated,
-                               kv_figures(*conversation_.sequence())));
+                               kv_figures(*conversation_.sequence(), conversation_.budgets())));
   return ok_status();
 }
 
@@ -121,26 +127,44 @@ Status Chat::regenerate(const std::string&) {
   return turn([&](const Conversation::OnText& on_text) { return conversation_.regenerate(on_text); });
 }
 
+// An allocator's shares may hold for one budget only, so flags are worked out anew; of a file or a session there are
+// only the shares.
+Result<Budgets> Chat::budgets_for(const KvBudget& wanted) {
+  const std::optional<Budgets>& held = conversation_.budgets();
+  if (held && !from_flags_) {
+    Budgets budgets = *held;
+    budgets.budget = wanted;
+    if (budgets.allocator == "curves" && wanted.to_string() != held->budget.to_string()) {
+      print_to_stderr(
+          "note: the layers keep their shares, which curves made for the budget that the file or session came with; "
+          "'ripplekv allocate' makes others");
+    }
+    return budgets;
+  }
+  KvArgs kv = args_.kv;
+  kv.budget = wanted;
+  if (!kv.budget_file.empty()) {  // a session without budgets came in its place
+    kv.budget_file.clear();
+    kv.allocator = AllocatorArgs();
+  }
+  std::string note;
+  RKV_ASSIGN_OR_RETURN(std::optional<Budgets> budgets, resolve_budgets(kv, engine_.model(), note));
+  if (!held && !note.empty()) print_to_stderr("note: " + note);  // else it was said at the start
+  return *std::move(budgets);
+}
+
 Status Chat::budget(const std::string& value) {
   if (!value.empty()) {
-    const Result<KvBudget> wanted = parse_kv_budget(value);
-    if (!wanted.ok()) return wanted.status();
-    std::optional<Budgets> budgets = conversation_.budgets();
-    if (budgets) {
-      budgets->budget = *wanted;
-    } else {
-      KvArgs kv = args_.kv;
-      kv.budget = *wanted;
-      std::string note;
-      RKV_ASSIGN_OR_RETURN(budgets, resolve_budgets(kv, engine_.model(), note));
-      if (!note.empty()) print_to_stderr("note: " + note);
-    }
-    RKV_RETURN_IF_ERROR(conversation_.set_budgets(std::move(budgets)));
+    RKV_ASSIGN_OR_RETURN(const KvBudget wanted, parse_kv_budget(value));
+    RKV_ASSIGN_OR_RETURN(Budgets resolved, budgets_for(wanted));
+    const bool from_flags = !conversation_.budgets() || from_flags_;
+    RKV_RETURN_IF_ERROR(conversation_.set_budgets(std::move(resolved)));
+    from_flags_ = from_flags;
   }
   const std::optional<Budgets>& budgets = conversation_.budgets();
   std::string line = "budget: the full cache";
   if (budgets) {
-    line = fmt::format("budget: {} ({}, {})", budgets->budget.to_string(), budgets->allocator, budgets->selector);
+    line = fmt::format("budget: {} ({}, {})", budget_text(*budgets), budgets->allocator, budgets->selector);
   }
   if (const Sequence* sequence = conversation_.sequence()) {
     const int64_t full = sequence->cache.n_pos() * sequence->cache.n_layer();
@@ -162,20 +186,34 @@ Status Chat::receipt(const std::string&) {
 
 Status Chat::save(const std::string& file) {
   RKV_RETURN_IF_ERROR(prepare_output(file));
+  RKV_RETURN_IF_ERROR(check_replaces_session(file));
   RKV_RETURN_IF_ERROR(conversation_.save(file));
   print_to_stderr(fmt::format("saved {} and {} to '{}'", counted(conversation_.messages().size(), "message"),
                               counted(conversation_.tokens().size(), "token"), file));
   return ok_status();
 }
 
+// On rows that are stored otherwise than the flags ask; empty if there is nothing to say.
+std::string format_note(const KvCache& cache, const KvTypeArgs& asked) {
+  const KvFormat first = cache.layer(0).format();
+  bool alike = true;
+  bool as_asked = true;
+  for (int il = 0; il < cache.n_layer(); ++il) {
+    const KvFormat format = cache.layer(il).format();
+    alike = alike && format == first;
+    as_asked = as_asked && asked.k.value_or(format.k) == format.k && asked.v.value_or(format.v) == format.v;
+  }
+  if (asked.automatic ? !alike : as_asked) return "";
+  return fmt::format("{}, also those to come, not as --kv-type says",
+                     alike ? fmt::format("its keys are {} and its values {}", to_string(first.k), to_string(first.v))
+                           : "its rows have formats of their own, layer by layer");
+}
+
 Status Chat::load(const std::string& file) {
   RKV_RETURN_IF_ERROR(conversation_.load(file));
-  const KvFormat saved = conversation_.sequence()->cache.layer(0).format();
-  const KvTypeArgs& asked = args_.kv.type;
-  if (asked.k.value_or(saved.k) != saved.k || asked.v.value_or(saved.v) != saved.v) {
-    print_to_stderr(fmt::format("note: its keys are {} and its values {}, also those to come, not as --kv-type says",
-                                to_string(saved.k), to_string(saved.v)));
-  }
+  from_flags_ = false;
+  const std::string note = format_note(conversation_.sequence()->cache, args_.kv.type);
+  if (!note.empty()) print_to_stderr("note: " + note);
   print_to_stderr(fmt::format("loaded {} and {} from '{}'", counted(conversation_.messages().size(), "message"),
                               counted(conversation_.tokens().size(), "token"), file));
   return budget("");

@@ -33,18 +33,17 @@ Result<Subject> find_subject(const AllocateArgs& args) {
   Subject subject;
   const bool needs_profile =
       args.allocator.name.empty() || args.allocator.name == "ripple" || args.allocator.name == "curves";
-  const bool needs_model = !args.model.empty() || args.n_ctx > 0 || args.allocator.profile_file.empty() ||
+  const bool needs_model = !args.model.path.empty() || args.model.n_ctx > 0 || args.allocator.profile_file.empty() ||
                            !needs_profile || measures(args) || args.type.automatic ||
                            args.budget->kind == KvBudget::Kind::kBytes;
   if (needs_model) {
-    RKV_ASSIGN_OR_RETURN(const std::string path, model_path_or_default(args.model));
+    RKV_ASSIGN_OR_RETURN(const std::string path, model_path_or_default(args.model.path));
     if (measures(args)) {
-      ModelArgs model_args;
+      ModelArgs model_args = args.model;
       model_args.path = path;
-      model_args.n_ctx = args.n_ctx;
       RKV_ASSIGN_OR_RETURN(subject.model, load_model(model_args));
     } else {
-      RKV_ASSIGN_OR_RETURN(subject.model, Model::load(path, {.n_ctx = args.n_ctx}));
+      RKV_ASSIGN_OR_RETURN(subject.model, Model::load(path, {.n_ctx = args.model.n_ctx}));
     }
     subject.id = subject.model->id();
     if (needs_profile) {
@@ -63,7 +62,7 @@ Result<std::vector<ResultLine>> measure(const AllocateArgs& args, const Subject&
   RKV_ASSIGN_OR_RETURN(const auto samples,
                        calibration_samples(*subject.model, args.choice.calibration, args.choice.n_sample,
                                            args.choice.seed, args.choice.max_tokens));
-  RKV_ASSIGN_OR_RETURN(const auto engine, make_engine(subject.model, ModelArgs()));
+  RKV_ASSIGN_OR_RETURN(const auto engine, make_engine(subject.model, args.model));
   engine->set_cancel(interrupt_flag());
   RunnerOptions options;
   options.policies = {{policy.allocator, policy, subject.profile ? &*subject.profile : nullptr}};

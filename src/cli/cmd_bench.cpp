@@ -37,7 +37,7 @@ Result<std::vector<BenchVariant>> make_variants(const BenchArgs& args, Profiles&
   }
   std::vector<BenchVariant> variants;
   for (const PolicyArgs& of : policies) {
-    const bool names_format = of.type.k && of.type.v;
+    const bool names_format = of.type.automatic || (of.type.k && of.type.v);
     for (const KvFormat& format : names_format ? std::vector<KvFormat>{of.type.format()} : args.formats) {
       for (const double kept : of.full ? std::vector<double>{1.0} : args.kept) {
         BenchVariant& variant = variants.emplace_back();

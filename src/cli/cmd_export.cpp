@@ -65,9 +65,15 @@ Status cmd_export(const ExportArgs& args) {
   RKV_ASSIGN_OR_RETURN(const Budgets budgets, read_budgets(args.budget_file));
   if (budgets.counts_bytes()) {
     return unsupported(
-        fmt::format("{}: made for {}{}: the rows of bytes depend on the model's shape, expected a budget that counts "
+        fmt::format("{}: made for {}: the rows of bytes depend on the model's shape, expected a budget that counts "
                     "rows, as a fraction or a number",
-                    args.budget_file, budgets.budget.to_string(), budgets.of_bytes ? " of the f16 cache's bytes" : ""));
+                    args.budget_file, budget_text(budgets)));
+  }
+  if (args.to == "kvpress" && budgets.selector_options.head_floor < 1) {
+    return unsupported(
+        fmt::format("{}: its KV heads share a layer's rows (head_floor {:g}), expected equal parts (1), which are all "
+                    "that kvpress's PerLayerCompressionPress keeps; --to json and csv have the rows of whole layers",
+                    args.budget_file, budgets.selector_options.head_floor));
   }
   RKV_ASSIGN_OR_RETURN(const std::vector<int64_t> rows, plan_rows(budgets, args.n_prompt));
   const std::string text = args.to == "kvpress" ? as_kvpress(budgets, rows, args.n_prompt)

@@ -113,7 +113,7 @@ Status cmd_run(const RunArgs& args) {
   RKV_RETURN_IF_ERROR(flush_out());
   if (!generated.ok()) return generated.status();
 
-  const KvFigures kv = kv_figures(sequence);
+  const KvFigures kv = kv_figures(sequence, budgets);
   const double prefill_speed = per_second(n_prompt, prefill_seconds);
   const double decode_speed = per_second(generated->n_decoded, generated->seconds);
   if (args.output.json) {

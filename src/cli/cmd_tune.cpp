@@ -18,21 +18,8 @@
 #include "eval/summary.h"
 
 namespace ripplekv {
-namespace {
-
-// A budget of rows or bytes as the fraction it is of each prompt is the runner's; here it must be one for all.
-Result<double> kept_fraction(const KvBudget& budget) {
-  if (budget.kind == KvBudget::Kind::kFraction) return budget.value;
-  return invalid_argument(
-      fmt::format("--kv-budget: got {}, expected a fraction such as 10%: what rows or bytes keep "
-                  "differs from prompt to prompt",
-                  budget.to_string()));
-}
-
-}  // namespace
 
 Status cmd_tune(const TuneArgs& args) {
-  RKV_ASSIGN_OR_RETURN(const double kept, kept_fraction(args.budget));
   if (!args.output_file.empty()) RKV_RETURN_IF_ERROR(prepare_output(args.output_file));
   RKV_ASSIGN_OR_RETURN(const auto model, load_model(args.model));
   RKV_ASSIGN_OR_RETURN(const auto profile, find_profile(args.profile_file, model->id()));
@@ -47,7 +34,7 @@ Status cmd_tune(const TuneArgs& args) {
   RKV_ASSIGN_OR_RETURN(const Policy base, make_policy(args.budget, allocator, args.selector, args.type));
   RunnerOptions options;
   options.policies = candidates(base, *profile);
-  options.kept = {kept};
+  options.kept = {args.budget.value};
   options.n_answer = args.choice.n_answer;
   options.full_format = prefill_format(base.kv_format);
   for (const EvalPolicy& policy : options.policies) {

@@ -172,6 +172,10 @@ Result<std::optional<Budgets>> resolve_budgets(const KvArgs& args, const Model& 
   return budgets;
 }
 
+std::string budget_text(const Budgets& budgets) {
+  return budgets.budget.to_string() + (budgets.of_bytes ? " of the f16 cache's bytes" : "");
+}
+
 Result<std::string> read_text(const std::string& path) {
   RKV_ASSIGN_OR_RETURN(std::string text, path == "-" ? read_standard_input() : read_file(path, kTextBytesMax));
   if (const auto byte = first_invalid_utf8(text)) {

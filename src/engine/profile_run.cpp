@@ -101,6 +101,7 @@ Result<Profile> run_profile(Engine& engine, const ProfileSettings& settings, con
   const Profile planned = profile;
   std::error_code ignored;
   if (ranks.first() && options.fresh) {
+    RKV_RETURN_IF_ERROR(check_replaces_profile(options.path));
     RKV_RETURN_IF_ERROR(remove_parts(parts_of(options.path)));
     if (ranks.count > 1) std::filesystem::remove(options.path, ignored);
   }

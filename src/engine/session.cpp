@@ -19,6 +19,7 @@
 #include "base/atomic_file.h"
 #include "base/hash.h"
 #include "base/json_file.h"
+#include "base/replaceable.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "engine/machine.h"
@@ -322,6 +323,8 @@ Result<Session> read_session(const std::string& path, const Model& model) {
   session.state = std::move(parsed.state);
   return session;
 }
+
+Status check_replaces_session(const std::string& path) { return check_replaceable(path, kMagic, "a session"); }
 
 Status write_session(const std::string& path, const SessionState& state, const KvCache& cache) {
   const int64_t size = cache.bytes().total();

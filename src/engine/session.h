@@ -62,6 +62,8 @@ struct Session {
 // Errors: those of parse_session and of the file system; kMismatch for a session of another model or other shapes; not
 // enough memory.
 Result<Session> read_session(const std::string& path, const Model& model);
+// Whether what is at `path` may be replaced by a session unread: errors for anything but a session or an empty file.
+Status check_replaces_session(const std::string& path);
 Status write_session(const std::string& path, const SessionState& state, const KvCache& cache);
 
 }  // namespace ripplekv

@@ -19,6 +19,7 @@
 #include "base/hash.h"
 #include "base/json_file.h"
 #include "base/random.h"
+#include "base/replaceable.h"
 #include "base/statistics.h"
 #include "base/text.h"
 
@@ -382,6 +383,10 @@ Result<Profile> read_profile(const std::string& path) {
 Status write_profile(const Profile& profile, const std::string& path) {
   RKV_RETURN_IF_ERROR(check(profile).with_context(path));
   return write_json(path, kFormat, kVersion, body_of(profile));
+}
+
+Status check_replaces_profile(const std::string& path) {
+  return check_replaceable(path, fmt::format(R"({{"format":"{}")", kFormat), "a profile");
 }
 
 Status check_write_profile(const Profile& profile, const std::string& path) {

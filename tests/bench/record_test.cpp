@@ -63,6 +63,20 @@ TEST(BenchRecord, ComparedWithAFullCacheOfItsRowsAndWithUniformSnapkv) {
   EXPECT_EQ(own[2].ratio(), 0.5);
 }
 
+// Its rows are those of a number of bytes, and no format is that of another record.
+TEST(BenchRecord, FormatsOfTheAllocatorsChoiceAreShownAsSuchAndComparedWithNone) {
+  BenchRecord mixed = decode_of("snapkv+curves:kv-type=auto", 8192, 819.2, {4});
+  mixed.auto_format = true;
+  const std::vector<BenchRecord> records = {decode_of("full", 819, 819, {1}), decode_of("snapkv", 8192, 700, {2}),
+                                            mixed};
+  EXPECT_TRUE(own_comparisons(records).empty());
+  const auto json = records_json({mixed}, nlohmann::ordered_json::object());
+  EXPECT_EQ(json[0]["k"], "auto");
+  EXPECT_EQ(json[0]["v"], "auto");
+  EXPECT_NE(records_table({mixed}).find("| snapkv+curves:kv-type=auto 10% | auto | - |"), std::string::npos)
+      << records_table({mixed});
+}
+
 TEST(BenchRecord, JsonHasWhatIsNeededToReadIt) {
   BenchRecord record = decode_of("snapkv", 8192, 819.2, {2, 1, 4});
   record.peer = "llama.cpp";

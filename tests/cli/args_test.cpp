@@ -183,8 +183,7 @@ TEST(Args, ProfileSettingsAgreeWithTheSharedFlags) {
 TEST(Args, AllocateTakesEveryFlag) {
   using A = AllocateArgs;
   const Cases<A> own = {
-      {{"-m", "--model"}, "m.gguf", {}, [](const A& a) { return a.model == "m.gguf"; }},
-      {{"-c", "--ctx-size"}, "4k", {}, [](const A& a) { return a.n_ctx == 4096; }},
+      {{"-c", "--ctx-size"}, "4k", {}, [](const A& a) { return a.model.n_ctx == 4096; }},
       {{"--kv-budget"},
        "8k",
        {},
@@ -198,10 +197,12 @@ TEST(Args, AllocateTakesEveryFlag) {
       json_case<A>(),
       verbose_case<A>(),
   };
-  check_flags<A>({"--kv-budget", "10%"},
-                 all(own, choice_cases<A>({"--audit"}), allocator_cases<A>({}, [](const A& a) { return a.allocator; }),
-                     selector_cases<A>({}, [](const A& a) { return a.selector; }),
-                     kv_type_cases<A>([](const A& a) { return a.type; })));
+  Cases<A> loading = loading_cases<A>();
+  for (FlagCase<A>& flag : loading) flag.beside = {"--audit"};
+  check_flags<A>({"--kv-budget", "10%"}, all(own, loading, choice_cases<A>({"--audit"}),
+                                             allocator_cases<A>({}, [](const A& a) { return a.allocator; }),
+                                             selector_cases<A>({}, [](const A& a) { return a.selector; }),
+                                             kv_type_cases<A>([](const A& a) { return a.type; })));
 }
 
 TEST(Args, TuneTakesEveryFlag) {
@@ -468,6 +469,13 @@ TEST(Args, RefusesBadValues) {
       {{"profile", "--curves", "5%,150%"}, {"--curves", "150%"}},
       {{"profile", "--curves", "5%,0.05"}, {"--curves", "twice"}},
       {{"profile", "--kernel", "2"}, {"odd"}},
+      {{"profile", "--curves", "100%"}, {"--curves: got 100% alone"}},
+      {{"profile", "--curves", "1", "--curve-types", "q8_0"}, {"--curves: got 100% alone"}},
+      {{"profile", "--curves", "100%", "--curve-types", "f16"}, {"--curves: got 100% alone"}},
+      {{"allocate", "--target-top1", "95%,50%"}, {"--target-top1: got '95%,50%', expected a fraction"}},
+      {{"tune", "--kv-budget", "2MiB"}, {"--kv-budget: got '2MiB', expected a fraction"}},
+      {{"tune", "--kv-budget", "512"}, {"--kv-budget: got '512', expected a fraction"}},
+      {{"tune", "--kv-budget", "10%,20%"}, {"--kv-budget: got '10%,20%', expected a fraction"}},
       {{"allocate", "--kv-budget", "10%", "--tokens", "0"}, {"--tokens"}},
       {{"allocate", "--kv-budget", "10%", "--allocator", "file"}, {"--allocator", "uniform, pyramid, ripple"}},
   };
@@ -504,6 +512,7 @@ TEST(Args, RefusesFlagsThatContradictOrDoNothing) {
       {{"run", "--kv-budget", "10%", "--allocator", "ripple", "--beta", "8"},
        {"--beta: got it beside --allocator ripple"}},
       {{"trace", "--input", "x", "-o", "t", "--html", "t"}, {"--output", "which --html names"}},
+      {{"allocate", "--kv-budget", "10%", "-t", "1"}, {"--threads: got it with nothing to measure", "--audit"}},
       {{"allocate", "--kv-budget", "10%", "--limit", "3"}, {"--limit: got it with nothing to measure", "--audit"}},
       {{"run", "--kv-budget", "10%", "--selector", "tova", "--kernel", "1"},
        {"--kernel: got it beside --selector tova, which reads no option"}},
@@ -530,6 +539,12 @@ TEST(Args, RefusesFlagsThatContradictOrDoNothing) {
       {{"export", "b.json", "-o", "b.json"}, {"--output", "names, too"}},
       {{"profile", "--calibration", "d", "-o", "d/x.jsonl"}, {"--output", "--calibration would read as samples"}},
       {{"validate", "--data", ".", "--json", "x.txt"}, {"--output", "--data would read as samples"}},
+      {{"eval", "leval", "--data", "d", "--policies", "snapkv", "--lengths", "1k", "-o", "x"},
+       {"--lengths: got it beside --data"}},
+      {{"eval", "leval", "--depths", "50%", "--policies", "snapkv", "--data", "d", "-o", "x"},
+       {"--depths: got it beside --data"}},
+      {{"eval", "leval", "-s", "1", "--data", "d", "--policies", "snapkv", "-o", "x"},
+       {"--seed: got it beside --data"}},
       {{"eval", "leval", "--policies", "snapkv", "-ctk", "q8_0", "-o", "x"}, {"expected f16 or f32"}},
       {{"bench", "--peer", "vllm"}, {"ripplekv bench: --peer: got 'vllm', expected llama.cpp"}},
       {{"bench", "--contexts", "8x"}, {"--contexts: got '8x'"}},

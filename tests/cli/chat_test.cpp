@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "cli/shell.h"
 #include "test_util/paths.h"
@@ -33,6 +35,25 @@ class ChatTest : public ::testing::Test {
     test::write_tiny_gguf(tiny, folder_ + "/other.gguf");
     std::ofstream(folder_ + "/lines.txt") << "a first turn\nof two lines";
     std::ofstream(folder_ + "/slash.txt") << "/exit is no command here";
+    const Outcome profiled = program(
+        "profile -m tiny.gguf --limit 2 --max-tokens 200 --answer-tokens 4 --window 8 --curves 10%,30% -o p.json");
+    ASSERT_EQ(profiled.exit_code, 0) << profiled.text;
+  }
+  static Outcome program(const std::string& args) {
+    return test::shell("export RIPPLEKV_CACHE_DIR='" + folder_ + "/cache' OMP_WAIT_POLICY=passive; cd '" + folder_ +
+                       "'; $P " + args + " 2>&1");
+  }
+  // Planned rows of the layers in the last receipt that a chat printed.
+  static std::vector<std::string> planned(const std::string& text) {
+    std::vector<std::string> rows;
+    std::istringstream lines(text.substr(std::min(text.rfind("layer   planned"), text.size())));
+    std::string line;
+    std::getline(lines, line);
+    for (std::string layer, of_layer; std::getline(lines, line) && std::istringstream(line) >> layer >> of_layer;) {
+      if (layer == "peak") break;
+      rows.push_back(of_layer);
+    }
+    return rows;
   }
   // `lines` is printf's format.
   static Outcome chat(const std::string& lines, const std::string& args, const std::string& streams = "2>&1",
@@ -50,6 +71,13 @@ class ChatTest : public ::testing::Test {
 };
 
 std::string ChatTest::folder_;
+
+// Longer than the rows that no layer falls under.
+const std::string kLong = [] {
+  std::string words;
+  for (int i = 0; i < 20; ++i) words += "ship " + std::to_string(i * 37 % 101) + " lies at quay. ";
+  return words;
+}();
 
 TEST_F(ChatTest, AnswersGoToStdoutAndAllElseToStderr) {
   const std::string talk = "hello\\n/receipt\\n/budget\\n/regen\\nmore\\n";
@@ -86,6 +114,61 @@ TEST_F(ChatTest, BudgetsCanBeChanged) {
   EXPECT_EQ(count(out.text, "budget: 64 (uniform, snapkv)"), 2) << out.text;
   EXPECT_EQ(count(out.text, "note: no profile of this model"), 1) << out.text;
   EXPECT_NE(out.text.find("/regen "), std::string::npos) << out.text;
+}
+
+// Shares of curves hold for one budget: from flags a new one is as if it had been given at the start. A file has only
+// its shares, which is said once.
+TEST_F(ChatTest, ANewBudgetHasSharesOfItsOwn) {
+  const std::string words = kLong + "\\n/receipt\\n";
+  const std::string flags = " --allocator curves --profile p.json --window 8";
+  const Outcome small = chat(words, "--kv-budget 15%" + flags);
+  const Outcome large = chat(words, "--kv-budget 60%" + flags);
+  const Outcome changed = chat("/budget 60%%\\n" + words, "--kv-budget 15%" + flags);
+  EXPECT_EQ(planned(large.text).size(), 3U) << large.text;
+  EXPECT_EQ(planned(changed.text), planned(large.text)) << changed.text << large.text;
+  EXPECT_EQ(count(changed.text, "keep their shares"), 0) << changed.text;
+
+  ASSERT_EQ(program("allocate --kv-budget 15% -m tiny.gguf -o b.json" + flags).exit_code, 0);
+  const Outcome kept = chat("/budget 60%%\\n" + words, "--budget b.json");
+  EXPECT_NE(planned(kept.text), planned(large.text)) << kept.text << small.text;
+  EXPECT_EQ(count(kept.text, "note: the layers keep their shares"), 1) << kept.text;
+  EXPECT_EQ(count(chat("/budget 15%%\\n", "--budget b.json").text, "note:"), 0);
+  ASSERT_EQ(chat(words + "/save c.session\\n", "--kv-budget 15%" + flags).exit_code, 0);
+  EXPECT_EQ(count(chat("/load c.session\\n/budget 60%%\\n", "--kv-budget 15%" + flags).text, "keep their shares"), 1);
+}
+
+TEST_F(ChatTest, BytesAreOfTheFullCacheInF16) {
+  const Outcome out = chat(kLong + "\\n/budget\\n", "--kv-budget 30% --kv-type auto --profile p.json --window 8");
+  EXPECT_EQ(count(out.text, "budget: 30% of the f16 cache's bytes (curves, snapkv)"), 1) << out.text;
+  EXPECT_EQ(count(out.text, " full in f16 ("), 1) << out.text;
+  EXPECT_EQ(count(chat("hello\\n", "--kv-type q8_0").text, " full ("), 1);
+}
+
+TEST_F(ChatTest, ALoadedTalkSaysWhichFormatsItsRowsHave) {
+  ASSERT_EQ(program("allocate --kv-budget 50% --allocator uniform -m tiny.gguf --window 8 -o mixed.json").exit_code, 0);
+  ASSERT_EQ(test::shell("cd '" + folder_ + "'; sed -i '/\"layer\": 1/s/f16/q8_0/g' mixed.json").exit_code, 0);
+  ASSERT_NE(chat("hello\\n/save mixed.session\\n", "--budget mixed.json").text.find("saved 2"), std::string::npos);
+  ASSERT_NE(chat("hello\\n/save f16.session\\n", "").text.find("saved 2"), std::string::npos);
+  const std::string automatic = "--kv-budget 50% --kv-type auto --profile p.json --window 8";
+  for (const char* flags : {"--kv-type f16", "--kv-type q8_0", "-ctk f16"}) {
+    const Outcome out = chat("/load mixed.session\\n", flags);
+    EXPECT_EQ(count(out.text, "note: its rows have formats of their own, layer by layer, also those to come"), 1)
+        << out.text;
+  }
+  EXPECT_EQ(count(chat("/load mixed.session\\n", automatic).text, "note: its"), 0);
+  EXPECT_EQ(count(chat("/load mixed.session\\n", "").text, "note: its"), 0);
+  EXPECT_EQ(count(chat("/load f16.session\\n", automatic).text, "note: its keys are f16 and its values f16"), 1);
+  EXPECT_EQ(count(chat("/load f16.session\\n", "--kv-type f16").text, "note: its"), 0);
+}
+
+TEST_F(ChatTest, SavingReplacesSessionsOnly) {
+  const Outcome out = chat("hello\\n/save lines.txt\\n/save s\\n/save s\\n", "");
+  EXPECT_EQ(count(out.text, "/save: lines.txt: holds something else than a session"), 1) << out.text;
+  EXPECT_EQ(count(out.text, "saved 2 messages"), 2) << out.text;
+  std::string line;
+  std::ifstream lines(folder_ + "/lines.txt");
+  std::getline(lines, line);
+  EXPECT_EQ(line, "a first turn");
 }
 
 TEST_F(ChatTest, ASavedTalkGoesOnWithTheSameAnswer) {

@@ -145,25 +145,27 @@ TEST_F(CommandsTest, AFullDiskLeavesTheOldFiles) {
     std::string args;
     std::string before = "";  // of $P
     int exit_code = 1;
+    std::string old = "old";  // what is replaced unread must be of its kind
   };
   const std::vector<Case> cases = {
       {"allocate --profile $D/profile.json --kv-budget 25% --window 8 -o $O"},
-      {"profile -m $M --limit 1 --max-tokens 400 --answer-tokens 4 --window 8 --fresh -o $O"},
+      {"profile -m $M --limit 1 --max-tokens 400 --answer-tokens 4 --window 8 --fresh -o $O", "", 1,
+       R"({"format": "ripplekv.profile"})"},
       {"trace -m $M --input $D/ids3.json --window 1 --kv-budget 9 --selector streaming_llm --n-sink 0 -o $O"},
       {"trace -m $M --input $D/ids3.json --html $O"},
-      {"run -i -m $M -n 2 --temp 0", "printf 'hello\\n/save %s\\n' $O | ", 0},  // a conversation outlives it
+      {"run -i -m $M -n 2 --temp 0", "printf 'hello\\n/save %s\\n' $O | ", 0, "RKVSESS"},  // a conversation outlives it
   };
   for (const Case& c : cases) {
     std::filesystem::remove_all(out);
     std::filesystem::create_directory(out);
-    write("full/file", "old");
+    write("full/file", c.old);
     const std::string line = disk_full + c.before + "$P " + c.args;
     const Outcome outcome = test::shell(prefix() + "O=$D/full/file; { " + line + "; } 2>&1 >/dev/null");
     EXPECT_EQ(outcome.exit_code, c.exit_code) << c.args << outcome.text;
     EXPECT_NE(outcome.text.find("/full/file: cannot write: File too large\n"), std::string::npos) << c.args << "\n"
                                                                                                   << outcome.text;
     std::ifstream file(out + "/file");
-    EXPECT_EQ(std::string((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>()), "old") << c.args;
+    EXPECT_EQ(std::string((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>()), c.old) << c.args;
     const std::filesystem::directory_iterator left(out);
     EXPECT_EQ(std::distance(begin(left), end(left)), 1) << c.args;
   }
@@ -282,6 +284,8 @@ TEST_F(CommandsTest, BadInputIsOneSentenceAndNothingIsWritten) {
       {"trace -m $M --input $D/ids2.json --kv-budget 1 --html $D", ": is a folder"},
       {"profile -m $M --limit 2 --max-tokens 400 --answer-tokens 5 --window 8 --eps 0.5 -o $D/profile.json",
        "settings.eps: got 1.0, expected 0.5, settings.n_answer: got 4, expected 5"},
+      {"profile -m $M --limit 1 --max-tokens 200 --answer-tokens 2 --window 8 --curves none --fresh -o $D/document.txt",
+       "document.txt: holds something else than a profile"},
       {"profile -m $M --limit 1 --max-tokens 20 -o $D/new.json", "longer than 20 tokens"},
       {"profile -m $M --calibration $D/ids2.json -o $D/new.json", "no row to nudge"},
   };

@@ -203,9 +203,9 @@ TEST_F(PeersTest, TheRefereeAsksOnceAndCountsFailuresApart) {
 
   // Where `eval` refuses to go on there is no table of what lies there from before.
   std::filesystem::remove(folder_ + "/table.json");
-  const Outcome refused = run(command + " --seed 2");
+  const Outcome refused = run(command + " --weights f32");
   EXPECT_EQ(refused.exit_code, 1) << refused.text;
-  EXPECT_NE(refused.text.find("holds results with seed"), std::string::npos) << refused.text;
+  EXPECT_NE(refused.text.find("holds results with weights"), std::string::npos) << refused.text;
   EXPECT_FALSE(std::filesystem::exists(folder_ + "/table.json"));
 }
 

@@ -204,7 +204,7 @@ TEST_F(MeasuringCommandsTest, TuneWritesTheBest) {
             std::string::npos)
       << outcome.text;
   EXPECT_NE(run("tune -m $M --kv-budget 20% --profile $D/none.json").exit_code, 0);
-  EXPECT_NE(run("tune -m $M --kv-budget 200 --profile $D/p.json").text.find("expected a fraction"), std::string::npos);
+  EXPECT_EQ(run("tune -m $M --kv-budget 200 --profile $D/p.json").exit_code, 2);
 }
 
 TEST_F(MeasuringCommandsTest, AllocateByTargetAndAudit) {
@@ -220,7 +220,7 @@ TEST_F(MeasuringCommandsTest, AllocateByTargetAndAudit) {
   EXPECT_TRUE(parsed(loose).at("measured").contains("predicted_kl"));
   EXPECT_NE(impossible.exit_code, 0);
   EXPECT_NE(impossible.text.find("no budget holds the target"), std::string::npos) << impossible.text;
-  const Outcome audited = run("allocate --kv-budget 30% --allocator curves --audit" + samples);
+  const Outcome audited = run("allocate --kv-budget 30% --allocator curves --audit -t 1 --weights f32" + samples);
   EXPECT_NE(audited.text.find("measured on 2 samples: mean KL"), std::string::npos) << audited.text;
   EXPECT_NE(audited.text.find("is what they do to each other"), std::string::npos) << audited.text;
 }
@@ -271,6 +271,12 @@ TEST_F(MeasuringCommandsTest, FormatsAreTheAllocatorsChoice) {
   const Outcome answered =
       run("run -m $M --budget $D/auto.json -f $D/data/financial_qa.jsonl --raw --temp 0 -n 2 --receipt");
   EXPECT_EQ(answered.exit_code, 0) << answered.text;  // holds what was planned
+  const auto full_bytes = [](const std::string& flags) {
+    const Outcome out = run("run -m $M -f $D/data/financial_qa.jsonl --raw --temp 0 -n 1 --json " + flags);
+    return std::stoll(out.text.substr(out.text.find("kv_bytes_full\": ") + 16));
+  };
+  EXPECT_EQ(full_bytes("--budget $D/auto.json"), full_bytes("--kv-type f16"));
+  EXPECT_LT(full_bytes("--kv-type q8_0"), full_bytes("--kv-type f16"));
   ASSERT_EQ(run("profile -m $M --limit 1 --max-tokens 150 --answer-tokens 4 --window 8 --curves 30% --curve-types f16 "
                 "-o $D/f16.json")
                 .exit_code,
@@ -298,6 +304,12 @@ TEST_F(MeasuringCommandsTest, Export) {
   EXPECT_EQ(run("export $D/b.json -o $D/x.json").exit_code, 0);
   EXPECT_EQ(json::parse(text_of("x.json")).at("layers").size(), 3U);
   EXPECT_EQ(run("export $D/none.json").exit_code, 1);
+  ASSERT_EQ(
+      run("allocate -m $M --allocator uniform --kv-budget 30% --window 8 --head-floor 0.2 -o $D/h.json").exit_code, 0);
+  const Outcome ragged = run("export $D/h.json --to kvpress");
+  EXPECT_EQ(ragged.exit_code, 1);
+  EXPECT_NE(ragged.text.find("share a layer's rows (head_floor 0.2)"), std::string::npos) << ragged.text;
+  EXPECT_EQ(run("export $D/h.json --to csv").exit_code, 0);
 }
 
 // The real package, which scripts/check_export.sh installs (5.5 GB): only where it is asked for.
@@ -338,6 +350,22 @@ TEST_F(MeasuringCommandsTest, BenchMeasuresEverythingBesideThePeer) {
     EXPECT_NEAR(record.at("held"), record.at("policy") == "full" ? 1 : 0.1, 0.005) << record;
   }
   EXPECT_EQ(n_of_rows, 4) << "10% of 2000 rows beside the full cache of 200";
+}
+
+// Whatever --kv-types says: their formats are the allocator's choice.
+TEST_F(MeasuringCommandsTest, BenchMeasuresMixedFormatsOnceAndSaysSo) {
+  const Outcome outcome =
+      run("bench -m $M --contexts 300 --works decode,memory --decode 2 --repeats 1 --policies "
+          "snapkv:window=8,snapkv+curves:window=8:kv-type=auto --budgets 30% --kv-types f16,q8_0/q4_0 "
+          "--profile $D/p.json --json $D/mixed.json");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.text;
+  std::map<std::string, int> n_of;
+  for (const json& record : json::parse(text_of("mixed.json"))) {
+    const bool mixed = record.at("policy") == "snapkv+curves:window=8:kv-type=auto";
+    EXPECT_EQ(record.at("k") == "auto" && record.at("v") == "auto", mixed) << record;
+    if (mixed) ++n_of[record.at("work")];
+  }
+  EXPECT_EQ(n_of, (std::map<std::string, int>{{"decode", 1}, {"memory", 1}}));
 }
 
 TEST_F(MeasuringCommandsTest, BenchReadsAPromptAndRefusesWhatCannotBe) {

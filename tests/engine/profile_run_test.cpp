@@ -104,6 +104,29 @@ TEST_F(ProfileRunTest, AgreesWithCachesChangedByHand) {
   }
 }
 
+// The formula of docs/profile.md, term by term.
+TEST_F(ProfileRunTest, CostsWhatTheFormulaSays) {
+  ProfilerSample sample = samples(1)[0];
+  const int64_t n = static_cast<int64_t>(sample.ids.size());
+  const int64_t n_layer = config().n_layer;
+  for (const bool own_answer : {true, false}) {
+    if (!own_answer) sample.answer = {1, 2, 3, 4, 5, 6};
+    for (const int repeats : {1, 3}) {
+      ProfileSettings of = settings();
+      of.n_repeat = repeats;
+      const auto curves = static_cast<int64_t>(of.curve_fractions.size());
+      int64_t n_tokens = 0;
+      int64_t n_total = 0;
+      const auto on_progress = [&](int64_t, int64_t total) { n_total = total; };
+      ASSERT_TRUE(profile_sample(engine_->forward(), of, sample, 512, on_progress, n_tokens).ok());
+      const int64_t fed = 5;  // T - 1
+      EXPECT_EQ(n_tokens, n_layer * n + (own_answer ? 2 : 1) * n_layer * fed + (repeats + 1) * n_layer * fed +
+                              (repeats + curves) * n_layer * (n_layer + 1) / 2 * fed);
+      EXPECT_EQ(n_tokens, n_total);
+    }
+  }
+}
+
 TEST_F(ProfileRunTest, ANudgeOfNothingMovesNothing) {
   ProfileSettings options = settings();
   options.eps = 0;
