@@ -198,9 +198,8 @@ Status cmd_allocate(const AllocateArgs& args) {
           fmt::format("{}/{}", to_string(format.k), to_string(format.v)),
           slides ? "sliding window, outside the budget" : std::string(static_cast<size_t>(40 * rows[il] / top), '#'));
   }
-  print("{:>5}  {:>8}  {:>6.1f}%  of a prompt of {} tokens, {} with budget {}{}\n", "all", total, 100.0 * kept,
-        args.n_prompt, budgets.allocator, budgets.budget.to_string(),
-        budgets.of_bytes ? " of the f16 cache's bytes" : "");
+  print("{:>5}  {:>8}  {:>6.1f}%  of a prompt of {} tokens, {} with budget {}\n", "all", total, 100.0 * kept,
+        args.n_prompt, budgets.allocator, budget_text(budgets));
   if (measured) {
     print("measured on {}: mean KL {:.4g}, the likeliest token agrees in {:.1f}%\n",
           counted(measured->n_sample, "sample"), measured->kl, 100 * measured->top1);

@@ -3,12 +3,10 @@
 //
 #include "eval/prompts_file.h"
 
-#include <fmt/format.h>
-
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/replaceable.h"
 #include "model/vocab.h"
 
 namespace ripplekv {
@@ -25,12 +23,7 @@ std::string line_of(const ordered_json& object) {
 }  // namespace
 
 Status check_replaces_prompts(const std::string& path) {
-  std::ifstream file(path);
-  std::string begin(sizeof(kBegin) - 1, '\0');
-  file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
-  begin.resize(static_cast<size_t>(file.gcount()));
-  if (begin.empty() || begin == kBegin) return ok_status();
-  return invalid_argument(fmt::format("--prompts: file '{}' holds no prompts, expected a new file or prompts", path));
+  return check_replaceable(path, kBegin, "prompts of 'ripplekv eval'");
 }
 
 std::string prompts_header(const Model& model, std::string_view suite) {

@@ -16,6 +16,7 @@
 
 #include "base/atomic_file.h"
 #include "base/json_file.h"
+#include "base/replaceable.h"
 #include "base/text.h"
 
 namespace ripplekv {
@@ -140,20 +141,6 @@ Result<Parsed> parse(const std::string& path) {
   return parsed;
 }
 
-// What --fresh may replace: results, however old or damaged, an empty file or none.
-Status check_replaceable(const std::string& path) {
-  std::error_code error;
-  if (!std::filesystem::exists(path, error) || std::filesystem::file_size(path, error) == 0) return ok_status();
-  RKV_ASSIGN_OR_RETURN(const std::string text, read_file(path, kBytesMax));
-  const Result<json> first = parse_json(std::string_view(text).substr(0, text.find('\n')), path);
-  if (first.ok() && first->is_object() && first->contains("format") && (*first)["format"] == kFormat) {
-    return ok_status();
-  }
-  return invalid_argument(fmt::format(
-      "{}: holds something else than results of 'ripplekv eval', expected them or no file where --fresh replaces it",
-      path));
-}
-
 ordered_json whole_header(const ordered_json& header) {
   ordered_json whole = {{"format", kFormat}, {"version", kVersion}};
   for (const auto& [key, value] : header.items()) whole[key] = value;
@@ -219,7 +206,8 @@ Result<ResultsFile> ResultsFile::open(const std::string& path, const ordered_jso
   const ordered_json whole = whole_header(header);
   if (ranks.first()) {
     if (fresh) {
-      RKV_RETURN_IF_ERROR(check_replaceable(path));
+      RKV_RETURN_IF_ERROR(
+          check_replaceable(path, fmt::format(R"({{"format":"{}")", kFormat), "results of 'ripplekv eval'"));
       RKV_RETURN_IF_ERROR(remove_parts(parts_of(path)));
       RKV_RETURN_IF_ERROR(write_file_atomically(path, text_of(whole)));
     }
