@@ -50,11 +50,12 @@ std::vector<Correlation> correlate(const std::vector<Profile>& measured, const P
   std::vector<Correlation> correlations;
   for (size_t f = 0; f < fractions.size(); ++f) {
     const PerSample damage = [&](size_t sample, size_t layer) { return with_damage.samples[sample].damage[f][layer]; };
-    for (const auto& [name, signal] : signals) {
+    for (const auto& named : signals) {
+      const PerSample& signal = named.second;  // a binding cannot be captured before clang 16
       const auto rho = [&](std::span<const size_t> samples) {
         return spearman(means(layers, samples, signal), means(layers, samples, damage));
       };
-      correlations.push_back({name, fractions[f], bootstrap(with_damage.samples.size(), rho, /*n_resample=*/1000)});
+      correlations.push_back({named.first, fractions[f], bootstrap(with_damage.samples.size(), rho, /*n_resample=*/1000)});
     }
   }
   return correlations;
