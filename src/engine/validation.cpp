@@ -55,7 +55,8 @@ std::vector<Correlation> correlate(const std::vector<Profile>& measured, const P
       const auto rho = [&](std::span<const size_t> samples) {
         return spearman(means(layers, samples, signal), means(layers, samples, damage));
       };
-      correlations.push_back({named.first, fractions[f], bootstrap(with_damage.samples.size(), rho, /*n_resample=*/1000)});
+      correlations.push_back(
+          {named.first, fractions[f], bootstrap(with_damage.samples.size(), rho, /*n_resample=*/1000)});
     }
   }
   return correlations;
