@@ -8,8 +8,10 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <system_error>
 
 namespace ripplekv {
 namespace {
@@ -24,7 +26,10 @@ std::string without_space(std::string_view text) {
 }  // namespace
 
 Status check_replaceable(const std::string& path, std::string_view begins, std::string_view what) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) return ok_status();
   std::ifstream file(path, std::ios::binary);
+  if (!file) return io_error(fmt::format("{}: cannot be read, expected {} or no file there", path, what));
   std::array<char, 256> head{};
   file.read(head.data(), head.size());
   const auto n_read = static_cast<size_t>(file.gcount());

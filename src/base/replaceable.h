@@ -13,7 +13,7 @@
 namespace ripplekv {
 
 // kInvalidArgument if there is a file that is not empty and does not begin with these bytes, white space aside in both.
-// what: "a profile".
+// kIo if it cannot be read: what is in it is not known. what: "a profile".
 Status check_replaceable(const std::string& path, std::string_view begins, std::string_view what);
 
 }  // namespace ripplekv

@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "base/atomic_file.h"
+#include "profiling/calibration.h"
 
 namespace ripplekv {
 namespace {
@@ -78,8 +79,7 @@ bool same_file(const std::string& a, const std::string& b) {
 
 bool is_sample_in(const std::string& path, const std::string& folder) {
   const fs::path file(path);
-  const bool is_sample = file.extension() == ".txt" || file.extension() == ".jsonl";
-  return is_sample && same_file(file.has_parent_path() ? file.parent_path().string() : ".", folder);
+  return is_taken_from_folder(path) && same_file(file.has_parent_path() ? file.parent_path().string() : ".", folder);
 }
 
 }  // namespace ripplekv

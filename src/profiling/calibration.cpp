@@ -291,8 +291,7 @@ Result<std::vector<std::unique_ptr<Source>>> sources_in(const fs::path& folder) 
   std::vector<fs::path> paths;
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    const fs::path extension = it->path().extension();
-    if (extension != ".txt" && extension != ".jsonl") continue;
+    if (!is_taken_from_folder(it->path().string())) continue;
     std::error_code type_error;
     const fs::file_type type = it->status(type_error).type();
     if (type == fs::file_type::directory) continue;
@@ -344,6 +343,11 @@ Result<std::vector<std::unique_ptr<Source>>> sources_of(const fs::path& path) {
 }
 
 }  // namespace
+
+bool is_taken_from_folder(const std::string& path) {
+  const fs::path extension = fs::path(path).extension();
+  return extension == ".txt" || extension == ".jsonl";
+}
 
 Result<std::vector<CalibrationSample>> read_calibration(const std::string& path, int64_t limit) {
   if (limit < 1) return invalid_argument(fmt::format("number of calibration samples: got {}, expected >= 1", limit));

@@ -44,5 +44,7 @@ inline constexpr int64_t kCalibrationTextBytesMax = int64_t{64} << 20;
 // Errors name file and line: not there, not text (UTF-8), empty, longer than kCalibrationTextBytesMax, damaged JSON,
 // unknown keys (found and expected), values of the wrong type, ids outside [0, 2^31), limit < 1.
 Result<std::vector<CalibrationSample>> read_calibration(const std::string& path, int64_t limit);
+// By its name, a file that is taken where it lies in a folder of samples.
+bool is_taken_from_folder(const std::string& path);
 
 }  // namespace ripplekv

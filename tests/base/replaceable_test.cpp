@@ -4,6 +4,8 @@
 #include "base/replaceable.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <string>
@@ -29,6 +31,25 @@ TEST(Replaceable, OnlyWhatIsOursNothingOrEmpty) {
     EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << other;
     EXPECT_NE(status.message().find("/x: holds something else than one of ours, expected"), std::string::npos);
   }
+}
+
+// What cannot be looked into is not ours to replace, though its folder would let us.
+TEST(Replaceable, NotWhatCannotBeRead) {
+  const std::string folder = test::temp_dir();
+  const std::string path = folder + "/x";
+  std::ofstream(path) << "a document";
+  ASSERT_EQ(::chmod(folder.c_str(), 0755), 0);
+  ASSERT_EQ(::chmod(path.c_str(), 0), 0);
+  const bool is_root = ::geteuid() == 0;  // who may read everything
+  if (is_root) {
+    ASSERT_EQ(::seteuid(65534), 0);
+  }
+  const Status status = check_replaceable(path, "ours", "one of ours");
+  if (is_root) {
+    ASSERT_EQ(::seteuid(0), 0);
+  }
+  EXPECT_EQ(status.code(), StatusCode::kIo);
+  EXPECT_NE(status.message().find("/x: cannot be read, expected one of ours"), std::string::npos) << status.message();
 }
 
 }  // namespace
