@@ -2,11 +2,12 @@
 # SPDX-FileCopyrightText: 2026 RippleKV contributors
 # SPDX-License-Identifier: MIT
 #
-# The tables of task scores in docs/results.md: LongBench multi_news, L-Eval and RULER, answers scored as the suites do.
-#   scripts/measure_tasks.sh DATA [OUT]   DATA: folder with longbench/, leval/ and ruler/; OUT: results (build/tasks)
+# The tables of task scores in docs/results.md: RULER's needles, L-Eval and LongBench multi_news, scored as the suites do.
+#   scripts/measure_tasks.sh DATA [OUT]   DATA: folder with ruler/, leval/ and longbench/; OUT: results (build/tasks)
 # Goes on where it was interrupted. RIPPLEKV_MODEL_FILE names another model, RIPPLEKV_PROFILE its profile,
-# RIPPLEKV_TOKENS another length (4096), RIPPLEKV_LIMIT another number of samples a task (4), RIPPLEKV_THREADS another
-# number of threads (1 where others work).
+# RIPPLEKV_TABLES some of the tables (needles ruler leval multi_news), RIPPLEKV_LIMIT another number of samples a task (4),
+# RIPPLEKV_QUESTION one way to ask (both), RIPPLEKV_TOKENS another length of prompts from files (4096), RIPPLEKV_THREADS
+# another number of threads (1 where others work).
 source "$(dirname "$0")/common.sh"
 
 [ $# -ge 1 ] || die "got no data, expected: scripts/measure_tasks.sh DATA [OUT]"
@@ -27,11 +28,17 @@ policies=full,snapkv,snapkv+pyramid,streaming_llm,h2o,snapkv+ripple,snapkv+curve
 measure() { # NAME SUITE EVAL-FLAGS...
   local name=$1 suite=$2
   shift 2
+  [[ " ${RIPPLEKV_TABLES:-needles ruler leval multi_news} " = *" $name "* ]] || return 0
   step "$name"
-  "$program" eval "$suite" "${model[@]}" --data "$data/$suite" --max-tokens "${RIPPLEKV_TOKENS:-4096}" --generate \
-    --profile "$profile" --policies "$policies" --budgets 10%,30% --limit "$limit" -o "$out/$name.jsonl" "$@" |
-    tee "$out/$name.md"
+  "$program" eval "$suite" "${model[@]}" --generate --profile "$profile" --policies "$policies" --budgets 10%,30% \
+    --limit "$limit" --question "${RIPPLEKV_QUESTION:-both}" -o "$out/$name.jsonl" "$@" | tee "$out/$name.md"
 }
-measure ruler ruler
-measure multi_news longbench --tasks multi_news
-measure leval leval --question both
+from_files() { # NAME SUITE EVAL-FLAGS...
+  measure "$@" --data "$data/$2" --max-tokens "${RIPPLEKV_TOKENS:-4096}"
+}
+# Generated, at a length where models of this size still find something; the files' niah_multikey_3 is beyond them.
+needles=niah_single_1,niah_single_2,niah_single_3,niah_multikey_1,niah_multikey_2,niah_multivalue
+measure needles ruler --tasks "$needles" --lengths 2k
+from_files ruler ruler
+from_files leval leval
+from_files multi_news longbench --tasks multi_news

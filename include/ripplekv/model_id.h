@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: 2026 RippleKV contributors
 // SPDX-License-Identifier: MIT
 //
-// ModelId: which model an artefact belongs to. Declared apart, so that a model need not know artefacts.
+// ModelId: which model an artefact belongs to, and which of its layers a budget is for. Declared apart, so that a model need not know artefacts.
 // That the two agree is checked by check_model() (budgets.h).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -29,6 +30,12 @@ struct ModelId {
       slides ? void(++next) : layers.push_back(il);
     }
     return layers;
+  }
+  // [n_layer]: rows of a prompt that sliding layers keep; 0 for the others.
+  std::vector<int64_t> window_rows(int64_t n_prompt) const {
+    std::vector<int64_t> rows(static_cast<size_t>(n_layer), 0);
+    for (int il : sliding_layers) rows[static_cast<size_t>(il)] = std::min(sliding_window, n_prompt);
+    return rows;
   }
 };
 

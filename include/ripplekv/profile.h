@@ -53,7 +53,9 @@ struct ProfileSample {
   std::vector<std::vector<double>> sensitivity;  // [n_repeat][n_layer]; layers with a sliding window: 0, not measured
   // [n_repeat][n_layer]: the same nudge's relative change of that layer's own output, ||h' - h|| / ||h||; likewise
   std::vector<std::vector<double>> local_response;
-  std::vector<std::vector<double>> damage;  // [n_curve_point][n_layer], fractions within formats; likewise
+  // [n_curve_point][n_layer], fractions within formats; layers with a sliding window: what the format alone costs,
+  // where all rows stay, and 0 elsewhere
+  std::vector<std::vector<double>> damage;
 };
 
 struct Profile {

@@ -19,12 +19,12 @@ namespace {
 
 constexpr double kSlack = 1 + 1e-12;  // of sums of bytes that are equal on paper
 
-// A layer in one format with so many steps of its rows.
+// A layer in one format with a fraction of its rows.
 struct Option {
   double bytes = 0;
   double damage = 0;
   size_t format = 0;
-  size_t step = 0;  // of kHullSteps
+  double kept = 0;
 };
 
 // Options of one layer by ascending bytes; `hull` are the places of those on the falling part of the lower hull.
@@ -94,13 +94,13 @@ FormatChoice solve(const std::vector<Layer>& layers, double budget) {
   FormatChoice choice;
   for (const Option& option : chosen) {
     choice.format.push_back(option.format);
-    choice.kept.push_back(static_cast<double>(option.step) / kHullSteps);
+    choice.kept.push_back(option.kept);
     choice.damage += option.damage;
   }
   return choice;
 }
 
-Status check(std::span<const FormatCurves> formats, double bytes, double kept_min) {
+Status check(std::span<const FormatCurves> formats, double bytes, double kept_min, std::span<const double> held) {
   if (formats.empty()) return invalid_argument("formats: got none, expected at least one");
   for (const FormatCurves& of : formats) {
     if (of.dropping.damage.empty() || of.at_full.size() != of.dropping.damage[0].size() ||
@@ -125,13 +125,22 @@ Status check(std::span<const FormatCurves> formats, double bytes, double kept_mi
   if (!(kept_min >= 0 && kept_min <= 1)) {
     return invalid_argument(fmt::format("formats: got a least fraction of {}, expected 0 to 1", kept_min));
   }
+  if (!held.empty() && held.size() != formats[0].at_full.size()) {
+    return invalid_argument(fmt::format("formats: got what {} layers hold, expected {}", held.size(),
+                                        formats[0].at_full.size()));
+  }
+  for (const double kept : held) {
+    if (!(kept >= 0 && kept <= 1))
+      return invalid_argument(fmt::format("formats: got a layer that holds {}, expected 0 to 1", kept));
+  }
   return ok_status();
 }
 
 }  // namespace
 
-Result<FormatChoice> choose_formats(std::span<const FormatCurves> formats, double bytes, double kept_min) {
-  RKV_RETURN_IF_ERROR(check(formats, bytes, kept_min));
+Result<FormatChoice> choose_formats(std::span<const FormatCurves> formats, double bytes, double kept_min,
+                                    std::span<const double> held) {
+  RKV_RETURN_IF_ERROR(check(formats, bytes, kept_min, held));
   const size_t n_layer = formats[0].at_full.size();
   const auto first_step = static_cast<size_t>(std::clamp(std::ceil(kept_min * kHullSteps), 1.0, double{kHullSteps}));
   std::vector<Layer> all(n_layer);
@@ -140,21 +149,27 @@ Result<FormatChoice> choose_formats(std::span<const FormatCurves> formats, doubl
     RKV_ASSIGN_OR_RETURN(const auto hulls, damage_hulls(formats[f].dropping));
     for (size_t il = 0; il < n_layer; ++il) {
       std::vector<Option>& options = of_format[f][il].options;
-      for (size_t step = first_step; step <= kHullSteps; ++step) {
-        options.push_back({formats[f].bytes_per_row * static_cast<double>(step) / kHullSteps,
-                           formats[f].at_full[il] + hulls[il][step - 1], f, step});
+      const auto add = [&](double kept, double dropping) {
+        options.push_back({formats[f].bytes_per_row * kept, formats[f].at_full[il] + dropping, f, kept});
+      };
+      if (!held.empty() && held[il] > 0) {
+        add(held[il], 0);
+      } else {
+        for (size_t step = first_step; step <= kHullSteps; ++step)
+          add(static_cast<double>(step) / kHullSteps, hulls[il][step - 1]);
       }
       all[il].options.insert(all[il].options.end(), options.begin(), options.end());
       make_hull(of_format[f][il]);
     }
   }
   for (Layer& layer : all) make_hull(layer);
-  const double budget = bytes * static_cast<double>(n_layer);
-  FormatChoice best = solve(all, budget);
+  FormatChoice best = solve(all, bytes);
   // The edge that did not fit may have cost more than mixing formats gained: a single one for all is then better.
   for (size_t f = 0; f < formats.size(); ++f) {
-    if (static_cast<double>(first_step) / kHullSteps * formats[f].bytes_per_row > bytes * kSlack) continue;
-    FormatChoice single = solve(of_format[f], budget);
+    double least = 0;
+    for (const Layer& layer : of_format[f]) least += layer.options[layer.hull[0]].bytes;
+    if (least > bytes * kSlack) continue;
+    FormatChoice single = solve(of_format[f], bytes);
     if (single.damage < best.damage) best = std::move(single);
   }
   return best;

@@ -110,12 +110,8 @@ Result<Measured> audit(const std::vector<ResultLine>& lines, double kept, const 
   if (!subject.profile || subject.profile->settings.curve_fractions.empty()) return measured;
   RKV_ASSIGN_OR_RETURN(const CachePlan plan, plan_cache(budgets, subject.model->config(), n_prompt));
   std::vector<double> fractions;
-  std::vector<KvFormat> formats;
-  for (int il : subject.id.compressible_layers()) {
-    fractions.push_back(static_cast<double>(plan.rows[static_cast<size_t>(il)]) / static_cast<double>(n_prompt));
-    formats.push_back(plan.format[static_cast<size_t>(il)]);
-  }
-  RKV_ASSIGN_OR_RETURN(measured.predicted, predicted_damage(*subject.profile, formats, fractions));
+  for (int64_t rows : plan.rows) fractions.push_back(static_cast<double>(rows) / static_cast<double>(n_prompt));
+  RKV_ASSIGN_OR_RETURN(measured.predicted, predicted_damage(*subject.profile, plan.format, fractions));
   return measured;
 }
 

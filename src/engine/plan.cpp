@@ -66,11 +66,7 @@ class Sharing {
     for (int il : layers_) values.push_back(all[static_cast<size_t>(il)]);
     return values;
   }
-  std::vector<int64_t> window_rows() const {
-    std::vector<int64_t> rows(budgets_.weights.weights.size(), std::min(budgets_.model.sliding_window, n_prompt_));
-    for (int il : layers_) rows[static_cast<size_t>(il)] = 0;
-    return rows;
-  }
+  std::vector<int64_t> window_rows() const { return budgets_.model.window_rows(n_prompt_); }
   // Rows of all layers: a budget shared, the others' windows.
   Result<std::vector<int64_t>> rows(const KvBudget& budget, int64_t floor, double row_bytes_mean) const {
     const int64_t total = total_rows(budget, n_prompt_, static_cast<int>(layers_.size()), row_bytes_mean);
@@ -142,34 +138,34 @@ Result<std::vector<int64_t>> rows_of(const Budgets& budgets, const LayerShape& s
     return sharing.rows(budgets.budget, floor, /*row_bytes_mean=*/1);
   }
   const auto windows = static_cast<double>(bytes_of(sharing.window_rows(), shape, budgets.kv_format));
+  const std::vector<KvFormat> all_f16(budgets.kv_format.size());
+  const auto windows_f16 = static_cast<double>(bytes_of(sharing.window_rows(), shape, all_f16));
   // Of the full f16 cache, or of one of its rows in each layer.
   const double bytes_of_one = n_layer * static_cast<double>(bytes_per_row(shape, KvFormat{})) *
                               (budgets.budget.kind == KvBudget::Kind::kFraction ? static_cast<double>(n_prompt) : 1);
-  KvBudget budget = budgets.budget;
-  if (budget.kind == KvBudget::Kind::kBytes) {
-    // Bytes are the whole cache's: what windows take is not there to be shared.
-    if (budget.value <= windows) {
-      return invalid_argument(
-          fmt::format("the sliding layers alone take {}, expected more", human_bytes(static_cast<int64_t>(windows))));
-    }
-    budget.value -= windows;
-  } else {
-    budget = {KvBudget::Kind::kBytes, budget.value * bytes_of_one};
+  // Of the whole cache. A fraction is of the layers that share it, with windows in f16 on top: where these are stored
+  // in fewer bytes, the others have what that saves.
+  const bool is_of_bytes = budgets.budget.kind == KvBudget::Kind::kBytes;
+  const double total = is_of_bytes ? budgets.budget.value : budgets.budget.value * bytes_of_one + windows_f16;
+  if (total <= windows) {
+    return invalid_argument(
+        fmt::format("the sliding layers alone take {}, expected more", human_bytes(static_cast<int64_t>(windows))));
   }
+  const KvBudget budget = {KvBudget::Kind::kBytes, total - windows};
   const std::vector<int64_t> one_row(formats.size(), 1);
   const auto bytes_of_row = static_cast<double>(bytes_of(one_row, shape, formats));  // in every layer
   const double least = static_cast<double>(floor) * bytes_of_row;
   if (n_prompt > floor && budget.value * (1 + 1e-12) < least) {
     if (lift_fraction) return sharing.rows_of_total(total_least, floor);
-    const bool is_of_bytes = budgets.budget.kind == KvBudget::Kind::kBytes;
+    const double not_shared = is_of_bytes ? windows : windows - windows_f16;
     return invalid_argument(fmt::format(
         "budget: too few bytes, expected at least {}: {} rows in each layer (protected rows and a margin)",
-        budget_of_bytes(budgets.budget.kind, least + (is_of_bytes ? windows : 0), bytes_of_one).to_string(), floor));
+        budget_of_bytes(budgets.budget.kind, least + not_shared, bytes_of_one).to_string(), floor));
   }
   RKV_ASSIGN_OR_RETURN(const auto rows, sharing.rows(budget, floor, bytes_of_row / n_layer));
   const bool mixed = std::adjacent_find(formats.begin(), formats.end(), std::not_equal_to<>()) != formats.end();
   if (!mixed || n_prompt <= floor) return rows;
-  return sharing.rows_within_bytes(shape, floor, budget.value + windows);
+  return sharing.rows_within_bytes(shape, floor, total);
 }
 
 }  // namespace

@@ -59,6 +59,12 @@ double prompt_length(const Profile& profile, const PromptShape& prompt) {
   return sum / static_cast<double>(profile.samples.size());
 }
 
+// Of a prompt's rows, what the window of a sliding layer holds.
+double window_fraction(const Profile& profile, const PromptShape& prompt) {
+  const double n_prompt = prompt_length(profile, prompt);
+  return std::min(static_cast<double>(profile.model.sliding_window), n_prompt) / n_prompt;
+}
+
 // The mean fraction of rows that a budget keeps of a prompt: the one at hand, or one as long as those profiled. Bytes
 // are the whole cache's: what the windows of sliding layers take is not there to be shared.
 Result<double> fraction_of(const Policy& policy, const Profile& profile, size_t n_layer, const PromptShape& prompt) {
@@ -71,9 +77,8 @@ Result<double> fraction_of(const Policy& policy, const Profile& profile, size_t 
           "allocator 'curves': got a budget of {} and no model, whose shape says what a row takes, expected one (-m)",
           budget.to_string()));
     }
-    const ModelId& model = profile.model;
-    const double windows = static_cast<double>(static_cast<size_t>(model.n_layer) - n_layer) *
-                           std::min(static_cast<double>(model.sliding_window), prompt_length(profile, prompt));
+    const double windows = static_cast<double>(profile.model.sliding_layers.size()) *
+                           window_fraction(profile, prompt) * prompt_length(profile, prompt);
     rows = budget.value / static_cast<double>(bytes_per_row(prompt.layer, policy.kv_format)) - windows;
     rows = std::max(1.0, rows / static_cast<double>(n_layer));
   }
@@ -87,9 +92,8 @@ size_t measured_format(const Profile& profile, const KvFormat& format) {
   return found == formats.end() ? 0 : static_cast<size_t>(found - formats.begin());
 }
 
-// The curves of format number `of_format`, over the layers that share a budget.
-FormatCurves curves_of(const Profile& profile, size_t of_format) {
-  const std::vector<int> layers = profile.model.compressible_layers();
+// The curves of format number `of_format` over these layers. REQUIRES: layers that share a budget.
+FormatCurves curves_of(const Profile& profile, const std::vector<int>& layers, size_t of_format) {
   const std::vector<double>& fractions = profile.settings.curve_fractions;
   FormatCurves curves;
   curves.at_full.assign(layers.size(), 0.0);
@@ -113,6 +117,18 @@ FormatCurves curves_of(const Profile& profile, size_t of_format) {
   return curves;
 }
 
+// What format number `of_format` costs the windows of sliding layers, which drop nothing. Empty: not measured.
+std::vector<double> window_damage_of(const Profile& profile, size_t of_format) {
+  const ProfileSettings& settings = profile.settings;
+  const std::vector<int>& layers = profile.model.sliding_layers;
+  if (settings.formats_of_curves()[of_format] == settings.kv_format) return std::vector<double>(layers.size(), 0.0);
+  if (settings.curve_fractions.empty() || settings.curve_fractions.back() < 1) return {};
+  const size_t n_fraction = settings.curve_fractions.size();
+  std::vector<double> damage = means_of(damage_of(profile, of_format * n_fraction + n_fraction - 1), layers);
+  const bool measured = std::any_of(damage.begin(), damage.end(), [](double nats) { return nats > 0; });
+  return measured ? damage : std::vector<double>();
+}
+
 // Formats whose whole damage is known, that a layer of this shape can have: what rounding costs while all rows stay was
 // measured, or is nothing as the format is the full cache's.
 std::vector<size_t> formats_to_choose(const Profile& profile, const LayerShape& shape) {
@@ -127,9 +143,10 @@ std::vector<size_t> formats_to_choose(const Profile& profile, const LayerShape& 
   return known;
 }
 
-// Formats and shares at once; shares are the fractions of rows.
+// Formats and shares at once; shares are the fractions of rows. The windows of sliding layers are part of the bytes and
+// are rounded as the others are, if the profile says what that costs.
 Status choose_formats_of(const Policy& policy, const Profile& profile, const PromptShape& prompt,
-                         const std::vector<int>& layers, Budgets& budgets, nlohmann::json& settings) {
+                         const std::vector<int>& sharing, Budgets& budgets, nlohmann::json& settings) {
   const LayerShape& shape = prompt.layer;
   if (shape.head_dim == 0) {
     return invalid_argument("--kv-type auto: got no model, whose shape says what a row takes, expected one (-m)");
@@ -140,23 +157,46 @@ Status choose_formats_of(const Policy& policy, const Profile& profile, const Pro
         "--kv-type auto: the profile's curves hold one kv format that this model's rows can have, expected several and "
         "what each costs while all rows stay: 'ripplekv profile --fresh' measures them");
   }
-  RKV_ASSIGN_OR_RETURN(const double fraction, fraction_of(policy, profile, layers.size(), prompt));
   RKV_ASSIGN_OR_RETURN(const auto selector, make_selector(policy.selector, policy.selector_options));
   const double floor = static_cast<double>(selector->protected_rows().count() + budgets.rows_floor_extra);
+  const std::vector<KvFormat> formats = profile.settings.formats_of_curves();
+  const bool rounds_windows = std::none_of(known.begin(), known.end(), [&](size_t f) {
+    return !profile.model.sliding_layers.empty() && window_damage_of(profile, f).empty();
+  });
+  std::vector<int> layers = sharing;
+  std::vector<double> held(layers.size(), 0.0);
+  if (rounds_windows) {
+    layers.insert(layers.end(), profile.model.sliding_layers.begin(), profile.model.sliding_layers.end());
+    held.resize(layers.size(), window_fraction(profile, prompt));
+  }
   std::vector<FormatCurves> curves;
   for (size_t f : known) {
-    curves.push_back(curves_of(profile, f));
-    curves.back().bytes_per_row = static_cast<double>(bytes_per_row(shape, profile.settings.formats_of_curves()[f]));
+    FormatCurves& of = curves.emplace_back(curves_of(profile, sharing, f));
+    of.bytes_per_row = static_cast<double>(bytes_per_row(shape, formats[f]));
+    if (!rounds_windows) continue;
+    const std::vector<double> windows = window_damage_of(profile, f);
+    of.at_full.insert(of.at_full.end(), windows.begin(), windows.end());
+    for (std::vector<double>& damage : of.dropping.damage) damage.resize(layers.size(), 0.0);
   }
+  const double n_prompt = prompt_length(profile, prompt);
+  // Full rows of one layer, in f16: a budget that is no number of bytes is of the layers that share it, and windows in
+  // f16 come on top.
+  const double windows = static_cast<double>(profile.model.sliding_layers.size()) * window_fraction(profile, prompt);
+  double rows = policy.budget.value / n_prompt / static_cast<double>(bytes_per_row(shape, policy.kv_format));
+  if (policy.budget.kind != KvBudget::Kind::kBytes) {
+    RKV_ASSIGN_OR_RETURN(const double fraction, fraction_of(policy, profile, sharing.size(), prompt));
+    rows = fraction * static_cast<double>(sharing.size()) + windows;
+  }
+  const double to_spend = std::max(0.0, rows - (rounds_windows ? 0 : windows));
   RKV_ASSIGN_OR_RETURN(const FormatChoice choice,
-                       choose_formats(curves, fraction * static_cast<double>(bytes_per_row(shape, policy.kv_format)),
-                                      std::min(1.0, floor / prompt_length(profile, prompt))));
+                       choose_formats(curves, to_spend * static_cast<double>(bytes_per_row(shape, policy.kv_format)),
+                                      std::min(1.0, floor / n_prompt), held));
   budgets.of_bytes = true;
-  budgets.weights = {choice.kept, 0};
+  budgets.weights = {std::vector<double>(choice.kept.begin(), choice.kept.begin() + std::ssize(sharing)), 0};
   for (size_t i = 0; i < layers.size(); ++i) {
-    budgets.kv_format[static_cast<size_t>(layers[i])] = profile.settings.formats_of_curves()[known[choice.format[i]]];
+    budgets.kv_format[static_cast<size_t>(layers[i])] = formats[known[choice.format[i]]];
   }
-  settings["bytes_fraction"] = fraction;
+  settings["bytes_fraction"] = rows / (static_cast<double>(sharing.size()) + windows);
   settings["predicted_kl"] = choice.damage;
   return ok_status();
 }
@@ -165,23 +205,33 @@ Status choose_formats_of(const Policy& policy, const Profile& profile, const Pro
 
 Result<double> predicted_damage(const Profile& profile, std::span<const KvFormat> formats,
                                 std::span<const double> kept) {
-  RKV_CHECK(formats.size() == kept.size());
-  std::map<size_t, std::vector<size_t>> layers;  // by the format's number
-  for (size_t i = 0; i < formats.size(); ++i) layers[measured_format(profile, formats[i])].push_back(i);
+  RKV_CHECK(formats.size() == kept.size() && std::cmp_equal(kept.size(), profile.model.n_layer));
   double sum = 0;
-  for (const auto& [of_format, of_layers] : layers) {
-    const FormatCurves all = curves_of(profile, of_format);
+  std::map<size_t, std::vector<int>> layers_of;  // those that share a budget, by the format's number
+  for (int il : profile.model.compressible_layers()) {
+    layers_of[measured_format(profile, formats[static_cast<size_t>(il)])].push_back(il);
+  }
+  for (const auto& [of_format, layers] : layers_of) {
+    // Means are shrunk towards those of all layers, not of the ones with this format.
+    const std::vector<int> sharing = profile.model.compressible_layers();
+    const FormatCurves all = curves_of(profile, sharing, of_format);
     DamageCurves curves;
     curves.kept = all.dropping.kept;
     curves.damage.resize(all.dropping.damage.size());
     std::vector<double> kept_there;
-    for (size_t i : of_layers) {
+    for (int il : layers) {
+      const auto i = static_cast<size_t>(std::lower_bound(sharing.begin(), sharing.end(), il) - sharing.begin());
       for (size_t f = 0; f < curves.damage.size(); ++f) curves.damage[f].push_back(all.dropping.damage[f][i]);
-      kept_there.push_back(kept[i]);
+      kept_there.push_back(kept[static_cast<size_t>(il)]);
       sum += all.at_full[i];
     }
     RKV_ASSIGN_OR_RETURN(const double dropping, ripplekv::predicted_damage(curves, kept_there));
     sum += dropping;
+  }
+  for (size_t i = 0; i < profile.model.sliding_layers.size(); ++i) {
+    const auto il = static_cast<size_t>(profile.model.sliding_layers[i]);
+    const std::vector<double> windows = window_damage_of(profile, measured_format(profile, formats[il]));
+    if (!windows.empty()) sum += windows[i];
   }
   return sum;
 }
@@ -224,7 +274,7 @@ Result<Budgets> make_budgets(const ModelId& model, const Policy& policy, const P
       RKV_RETURN_IF_ERROR(choose_formats_of(policy, *profile, prompt, layers, budgets, settings));
     } else {
       RKV_ASSIGN_OR_RETURN(const double kept_fraction, fraction_of(policy, *profile, layers.size(), prompt));
-      const FormatCurves curves = curves_of(*profile, measured_format(*profile, policy.kv_format));
+      const FormatCurves curves = curves_of(*profile, layers, measured_format(*profile, policy.kv_format));
       RKV_ASSIGN_OR_RETURN(budgets.weights, curves_weights(curves.dropping, kept_fraction));
       settings["kept_fraction"] = kept_fraction;
     }

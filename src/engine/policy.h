@@ -24,7 +24,7 @@ struct Policy {
   SelectorOptions selector_options;
   KvFormat kv_format;
   // Each layer's format is the allocator's choice (curves): kv_format is f16, and the budget counts bytes, a fraction
-  // or rows being those of the f16 cache.
+  // or rows being those of the f16 cache, with the windows of sliding layers in f16 on top.
   bool auto_format = false;
 };
 
@@ -34,9 +34,9 @@ struct PromptShape {
   int64_t n_prompt = 0;  // 0: not known, as long as the prompts that were profiled
 };
 
-// What the profile's curves foretell of layers in these formats that keep these fractions of their rows, both over the
-// layers that share a budget: the sum of their damages. Real damage differs by what layers do to each other. A format
-// that was not measured counts as the first one that was. Errors: as predicted_damage() of allocation.h.
+// What the profile's curves foretell of layers in these formats that keep these fractions of their rows, both
+// [n_layer]: the sum of their damages. Of sliding layers the format alone counts, where it was measured. Real damage
+// differs by what layers do to each other. A format that was not measured counts as the first one that was. Errors: as predicted_damage() of allocation.h.
 Result<double> predicted_damage(const Profile& profile, std::span<const KvFormat> formats,
                                 std::span<const double> kept);
 

@@ -48,9 +48,12 @@ class SampleProfiler {
   Result<Moved> nudged(int il, int repeat);
   Result<double> local_change(int il);
   Result<double> damage(int il, size_t fraction, const KvFormat& format);
-  // All rows as they are: nothing changes, and nothing has to be run to know it.
-  bool is_full_cache(size_t fraction, const KvFormat& format) const {
-    return settings_.curve_fractions[fraction] >= 1 && format == settings_.kv_format;
+  // Whether a point of the curves changes anything in this layer. A window keeps its rows whatever the fraction: what
+  // its format costs is measured where all rows stay.
+  bool changes(int il, size_t point) const {
+    const double fraction = settings_.curve_fractions[point % settings_.curve_fractions.size()];
+    const KvFormat format = settings_.formats_of_curves()[point / settings_.curve_fractions.size()];
+    return fraction >= 1 ? format != settings_.kv_format : config_.window_of(il) == 0;
   }
   void advance(int64_t layer_tokens);
 
@@ -259,9 +262,9 @@ Result<SampleProfiler::Moved> SampleProfiler::nudged(int il, int repeat) {
 }
 
 Result<double> SampleProfiler::damage(int il, size_t fraction, const KvFormat& format) {
-  if (is_full_cache(fraction, format)) return 0.0;
   LayerCache& layer = cache_.layer(il);
-  RKV_ASSIGN_OR_RETURN(LayerCache compressed, layer.gather(keep_[fraction][static_cast<size_t>(il)], format));
+  const KeepList keep = config_.window_of(il) > 0 ? layer.all_rows() : keep_[fraction][static_cast<size_t>(il)];
+  RKV_ASSIGN_OR_RETURN(LayerCache compressed, layer.gather(keep, format));
   std::swap(layer, compressed);
   Result<double> kl = continue_from(il);
   std::swap(layer, compressed);
@@ -276,19 +279,17 @@ Result<ProfileSample> SampleProfiler::run() {
                             : std::min<int64_t>(settings_.n_answer, static_cast<int64_t>(sample_.answer.size()));
   const std::vector<KvFormat> formats = settings_.formats_of_curves();
   const size_t n_fraction = settings_.curve_fractions.size();
-  int64_t n_pass = settings_.n_repeat;
-  for (size_t point = 0; point < settings_.n_curve_point(); ++point) {
-    if (!is_full_cache(point % n_fraction, formats[point / n_fraction])) ++n_pass;
-  }
-  int64_t n_changed = 0;  // layers run again for one change of every layer that is measured
-  int64_t n_measured = 0;
-  for (int il = 0; il < config_.n_layer; ++il) {
-    if (config_.window_of(il) > 0) continue;
-    n_changed += n_layer - il;
-    ++n_measured;
+  int64_t n_again = 0;  // layers run again, over all changes of all layers
+  for (int64_t il = 0; il < n_layer; ++il) {
+    if (config_.window_of(static_cast<int>(il)) == 0) {
+      n_again += settings_.n_repeat * (n_layer - il) + settings_.n_repeat + 1;
+    }
+    for (size_t point = 0; point < settings_.n_curve_point(); ++point) {
+      if (changes(static_cast<int>(il), point)) n_again += n_layer - il;
+    }
   }
   n_total_ = n_layer * n_prompt() + (sample_.answer.empty() ? n_layer * (n_answer - 1) : 0) + n_layer * (n_answer - 1) +
-             n_pass * n_changed * (n_answer - 1) + (settings_.n_repeat + 1) * n_measured * (n_answer - 1);
+             n_again * (n_answer - 1);
   RKV_RETURN_IF_ERROR(prefill_full());
   RKV_RETURN_IF_ERROR(continue_full());
 
@@ -301,15 +302,16 @@ Result<ProfileSample> SampleProfiler::run() {
   result.local_response.assign(static_cast<size_t>(settings_.n_repeat), {});
   result.damage.assign(settings_.n_curve_point(), {});
   for (int il = 0; il < config_.n_layer; ++il) {
-    const bool slides = config_.window_of(il) > 0;  // outside every budget: not measured
+    const bool slides = config_.window_of(il) > 0;  // outside every budget: not nudged
     for (int repeat = 0; repeat < settings_.n_repeat; ++repeat) {
       RKV_ASSIGN_OR_RETURN(const Moved moved, slides ? Result<Moved>(Moved{}) : nudged(il, repeat));
       result.sensitivity[static_cast<size_t>(repeat)].push_back(moved.kl);
       result.local_response[static_cast<size_t>(repeat)].push_back(moved.local);
     }
     for (size_t point = 0; point < settings_.n_curve_point(); ++point) {
-      RKV_ASSIGN_OR_RETURN(const double kl,
-                           slides ? Result<double>(0.0) : damage(il, point % n_fraction, formats[point / n_fraction]));
+      RKV_ASSIGN_OR_RETURN(const double kl, changes(il, point)
+                                                ? damage(il, point % n_fraction, formats[point / n_fraction])
+                                                : Result<double>(0.0));
       result.damage[point].push_back(kl);
     }
   }

@@ -50,8 +50,10 @@ double bytes_of(const std::vector<FormatCurves>& formats, const FormatChoice& ch
   return bytes / static_cast<double>(choice.format.size());
 }
 
-FormatChoice choose(const std::vector<FormatCurves>& formats, double bytes, double kept_min = 0) {
-  const auto choice = choose_formats(formats, bytes, kept_min);
+// bytes: of a layer, mean over the layers.
+FormatChoice choose(const std::vector<FormatCurves>& formats, double bytes, double kept_min = 0,
+                    const std::vector<double>& held = {}) {
+  const auto choice = choose_formats(formats, bytes * static_cast<double>(formats[0].at_full.size()), kept_min, held);
   EXPECT_TRUE(choice.ok()) << choice.status().message();
   return choice.ok() ? *choice : FormatChoice{};
 }
@@ -177,6 +179,26 @@ TEST(FormatChoice, IsTheOptimumUpToOneEdge) {
   }
 }
 
+// Layers 1 and 2 hold a quarter of their rows. What they need not have in many bits buys rows of the others.
+TEST(FormatChoice, LayersThatHoldTheirRowsGiveBits) {
+  const std::vector<FormatCurves> formats = {format_of(256, {0, 0, 0, 0}, {1, 0, 0, 1}),
+                                             format_of(128, {9, 1e-6, 1e-6, 9}, {1, 0, 0, 1})};
+  const std::vector<double> held = {0, 0.25, 0.25, 0};
+  const FormatChoice choice = choose(formats, 0.25 * 256, 0, held);
+  EXPECT_EQ(choice.format, (std::vector<size_t>{0, 1, 1, 0}));
+  EXPECT_EQ(choice.kept, (std::vector<double>{0.375, 0.25, 0.25, 0.375}));
+  // Ruinous to round, they keep their bits, and the others their share.
+  std::vector<FormatCurves> fragile = formats;
+  fragile[1].at_full = {9, 900, 900, 9};
+  EXPECT_EQ(choose(fragile, 0.25 * 256, 0, held).format, (std::vector<size_t>{0, 0, 0, 0}));
+  EXPECT_EQ(choose(fragile, 0.25 * 256, 0, held).kept, (std::vector<double>{0.25, 0.25, 0.25, 0.25}));
+  // With every layer held there are formats alone to choose, from the cheapest to the best.
+  const std::vector<double> all = {0.5, 0.5, 0.5, 0.5};
+  EXPECT_EQ(choose(formats, 0.5 * 256, 0, all).format, (std::vector<size_t>{0, 0, 0, 0}));
+  EXPECT_EQ(choose(formats, 0.5 * 192, 0, all).format, (std::vector<size_t>{0, 1, 1, 0}));
+  EXPECT_EQ(choose(formats, 1, 0, all).format, (std::vector<size_t>{1, 1, 1, 1}));
+}
+
 TEST(FormatChoice, TooFewBytesAreTheLeastThereIs) {
   const FormatChoice choice = choose({format_of(256, {0, 0}, {1, 1}), format_of(64, {1, 1}, {1, 1})}, 1, 0.25);
   EXPECT_EQ(choice.format, (std::vector<size_t>{1, 1}));
@@ -197,6 +219,13 @@ TEST(FormatChoice, RefusesWhatBreaksTheContract) {
   refused({format_of(64, {-1}, {1})}, 1, 0, "damage -1 in layer 0");
   refused({good}, NAN, 0, "nan bytes");
   refused({good}, 1, 1.5, "least fraction of 1.5");
+  for (const auto& [held, why] : {std::pair{std::vector<double>{1}, "1 layers hold, expected 2"},
+                                  std::pair{std::vector<double>{0, 1.5}, "holds 1.5"},
+                                  std::pair{std::vector<double>{0, NAN}, "holds nan"}}) {
+    const auto choice = choose_formats(std::vector{good}, 1, 0, held);
+    ASSERT_FALSE(choice.ok());
+    EXPECT_NE(choice.status().message().find(why), std::string::npos) << choice.status().message();
+  }
   FormatCurves none = good;
   none.dropping.kept.clear();
   refused({none}, 1, 0, "profile --curves");

@@ -204,6 +204,44 @@ TEST(Policy, FormatsAreChosenWithTheRows) {
   }
 }
 
+// Layers 1 and 2 slide, over a tenth of the prompt. Rounding is ruin to the first window and next to nothing to the
+// second, which is the bigger part of what a budget of bytes can spend.
+TEST(Policy, WindowsAreRoundedIfTheProfileSaysWhatItCosts) {
+  const ModelId model{kHash, "Tiny", "gemma3", 3, {1, 2}, 100};
+  Profile profile = profile_of_formats();
+  profile.model = model;
+  for (ProfileSample& sample : profile.samples) {
+    sample.damage = {{1, 0, 0}, {0.1, 0, 0}, {0, 0, 0}, {1, 0, 0}, {0.1, 0, 0}, {0.001, 9, 1e-6}};
+  }
+  Policy policy = make_policy("curves");
+  policy.selector_options.window = 1;
+  policy.selector_options.n_sink = 1;
+  policy.kv_format = {};
+  policy.auto_format = true;
+  const KvFormat small = {KvType::kQ8_0, KvType::kQ4_0};
+  const auto f16_row = static_cast<double>(bytes_per_row(kShape, {}));
+  const auto small_row = static_cast<double>(bytes_per_row(kShape, small));
+  for (const KvBudget& budget :
+       {KvBudget{KvBudget::Kind::kFraction, 0.2}, KvBudget{KvBudget::Kind::kRowsPerLayer, 200},
+        KvBudget{KvBudget::Kind::kBytes, (0.2 * 1000 + 2 * 100) * f16_row}}) {
+    policy.budget = budget;
+    const auto budgets = make_budgets(model, policy, &profile, {kShape, 1000});
+    ASSERT_TRUE(budgets.ok()) << budgets.status().message();
+    EXPECT_EQ(budgets->kv_format, (std::vector<KvFormat>{small, {}, small}));
+    EXPECT_EQ(budgets->weights.weights[1], 0);
+    EXPECT_EQ(budgets->weights.weights[2], 0);
+    // All but a step of the hull's grid is spent.
+    const double rows = 0.2 * 1000 * f16_row + 100 * (f16_row - small_row);
+    EXPECT_NEAR(budgets->weights.weights[0] * 1000 * small_row, rows, 2 * small_row);
+  }
+  // Not measured: they stay in f16.
+  for (ProfileSample& sample : profile.samples) sample.damage[5] = {0.001, 0, 0};
+  const auto budgets = make_budgets(model, policy, &profile, {kShape, 1000});
+  ASSERT_TRUE(budgets.ok()) << budgets.status().message();
+  EXPECT_EQ(budgets->kv_format, (std::vector<KvFormat>{small, {}, {}}));
+  EXPECT_NEAR(budgets->weights.weights[0] * 1000 * small_row, 0.2 * 1000 * f16_row, 2 * small_row);
+}
+
 TEST(Policy, WhatFormatsAreToldApartBy) {
   Policy policy = make_policy("curves");
   policy.kv_format = {};
@@ -236,6 +274,15 @@ TEST(Policy, PredictsEachLayerInItsFormat) {
   EXPECT_NEAR(predicted({small, {}, small}, {1, 1, 1}), 0.01, 1e-9);
   EXPECT_NEAR(predicted({small, small, small}, {1, 1, 1}), 9.01, 1e-9);
   EXPECT_NEAR(predicted({small, {}, small}, {0.4, 0.4, 0.4}), 0.31, 2e-3);  // the hull's grid
+  // Of a window its format alone counts, whatever its rows are of the prompt.
+  Profile sliding = profile;
+  sliding.model = {kHash, "Tiny", "gemma3", 3, {1}, 100};
+  const auto of_window = [&](const KvFormat& format) {
+    const std::vector<KvFormat> formats = {{}, format, {}};
+    return predicted_damage(sliding, formats, std::vector<double>{1, 0.1, 1}).value();
+  };
+  EXPECT_NEAR(of_window({}), 0, 1e-9);
+  EXPECT_NEAR(of_window(small), 9, 1e-9);
 }
 
 TEST(Policy, UnknownAllocatorsListWhatThereIs) {

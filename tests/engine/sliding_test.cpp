@@ -223,6 +223,74 @@ TEST_F(SlidingTest, ProfilesMeasureTheOtherLayers) {
   EXPECT_EQ(last, total);
 }
 
+// A window drops nothing at any fraction: what its format costs is measured where all rows stay, and left as it was.
+TEST_F(SlidingTest, ProfilesMeasureWhatRoundingCostsTheWindows) {
+  ProfileSettings settings;
+  settings.n_answer = 6;
+  settings.n_repeat = 1;
+  settings.selector_options.window = 8;
+  settings.curve_fractions = {0.5, 1};
+  settings.kv_format = kF32Cache;
+  settings.curve_formats = {kF32Cache, {KvType::kQ4_0, KvType::kQ4_0}};
+  int64_t n_forward = 0;
+  int64_t last = 0;
+  int64_t total = 0;
+  const auto measured = profile_sample(
+      engine_->forward(), settings, {"one", tokens(60), {}}, 16,
+      [&](int64_t done, int64_t of) { last = done, total = of; }, n_forward);
+  ASSERT_TRUE(measured.ok()) << measured.status().message();
+  EXPECT_EQ(last, total);
+  for (size_t point = 0; point < 4; ++point) {
+    const bool all_rows = point % 2 == 1;
+    const bool rounded = point >= 2;
+    for (size_t il = 0; il < 4; ++il) {
+      const bool slides = il % 2 == 0;
+      const bool changed = all_rows ? rounded : !slides;
+      EXPECT_EQ(measured->damage[point][il] > 0, changed) << point << " " << il;
+    }
+  }
+  const std::vector<double> alone = {measured->damage[3][0], measured->damage[3][2]};
+  EXPECT_NE(alone[0], alone[1]);
+}
+
+// A fraction is of the other layers, with windows in f16 on top: stored in fewer bytes, they leave the rest to others.
+TEST_F(SlidingTest, WindowsInFewerBytesLeaveRowsToOthers) {
+  Budgets budgets = make_budgets(model_->id(), policy("snapkv", "uniform", 0.3), nullptr).value();
+  budgets.of_bytes = true;
+  const KvFormat f16;
+  const KvFormat small = {KvType::kQ8_0, KvType::kQ4_0};
+  const LayerShape shape = config().layer_shape();
+  const auto bytes_of = [&](const CachePlan& planned) {
+    int64_t bytes = 0;
+    for (size_t il = 0; il < 4; ++il) bytes += planned.rows[il] * bytes_per_row(shape, planned.format[il]);
+    return bytes;
+  };
+  budgets.kv_format.assign(4, f16);
+  const CachePlan plain = plan_cache(budgets, config(), 200).value();
+  EXPECT_EQ(plain.rows, (std::vector<int64_t>{kWindow, 60, kWindow, 60}));
+  budgets.kv_format = {small, f16, small, f16};
+  const CachePlan saved = plan_cache(budgets, config(), 200).value();
+  EXPECT_GT(saved.total_rows(), plain.total_rows());
+  EXPECT_LE(bytes_of(saved), bytes_of(plain));
+  EXPECT_GT(bytes_of(saved), bytes_of(plain) - bytes_per_row(shape, f16));
+  // The other way round, the least that fits is named with what windows cost more.
+  budgets.kv_format = {kF32Cache, f16, kF32Cache, f16};
+  const CachePlan dearer = plan_cache(budgets, config(), 200).value();
+  EXPECT_LT(dearer.total_rows(), plain.total_rows());
+  EXPECT_LE(bytes_of(dearer), bytes_of(plain));
+  EXPECT_GT(bytes_of(dearer), bytes_of(plain) - bytes_per_row(shape, f16));
+  budgets.budget.value = 0.1;
+  const auto refused = plan_cache(budgets, config(), 200);
+  const std::string message = refused.status().message();
+  const std::string before = "expected at least ";
+  const size_t begin = message.find(before) + before.size();
+  ASSERT_NE(message.find(before), std::string::npos) << message;
+  budgets.budget = parse_kv_budget(message.substr(begin, message.find(':', begin) - begin)).value();
+  EXPECT_TRUE(plan_cache(budgets, config(), 200).ok()) << message;
+  budgets.budget.value -= 0.001;
+  EXPECT_FALSE(plan_cache(budgets, config(), 200).ok()) << message;
+}
+
 TEST_F(SlidingTest, PlansForOtherWindowsAreRefused) {
   CachePlan planned = plan_full(config(), 50, kF32Cache);
   planned.windows.clear();
