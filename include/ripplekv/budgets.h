@@ -35,6 +35,9 @@ struct Budgets {
   bool counts_bytes() const { return of_bytes || budget.kind == KvBudget::Kind::kBytes; }
 };
 
+// The budget in words: what a fraction or a number of rows is of.
+std::string budget_text(const Budgets& budgets);
+
 // The weights read are the file's shares, which sum to 1; settings come back with their keys sorted.
 Result<Budgets> read_budgets(const std::string& path);
 // kInvalidArgument for budgets that read_budgets would refuse; the old file then stays.

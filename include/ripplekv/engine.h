@@ -49,7 +49,8 @@ struct CachePlan {
 // Errors: of another model's layer count; too small (names the smallest that fits); selector options out of range.
 Result<CachePlan> plan_cache(const Budgets& budgets, const ModelConfig& config, int64_t n_prompt,
                              bool lift_fraction = false);
-// Its rows alone, [n_layer], where the model's shape is not at hand. REQUIRES: !budgets.counts_bytes().
+// Its rows alone, [n_layer], of budgets without their model. Errors: as plan_cache(); bytes where budgets.model.layer is
+// not known.
 Result<std::vector<int64_t>> plan_rows(const Budgets& budgets, int64_t n_prompt);
 // The full cache.
 CachePlan plan_full(const ModelConfig& config, int64_t n_prompt, const KvFormat& format);

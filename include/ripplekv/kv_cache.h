@@ -26,12 +26,6 @@ namespace ripplekv {
 class TensorArena;  // src/cache/tensor_arena.h: one device allocation and the tensors in it
 struct TensorSpec;
 
-struct LayerShape {
-  int head_dim = 0;  // values of K and of V per head
-  int n_head_kv = 0;
-  bool operator==(const LayerShape&) const = default;
-};
-
 // What one layer's cache really occupies.
 struct LayerBytes {
   int64_t payload = 0;  // values of the rows held
@@ -151,11 +145,6 @@ class LayerCache {
   std::unique_ptr<TensorArena> arena_;           // tensors 0: K, 1: V
   std::vector<std::vector<int32_t>> positions_;  // one list while all heads agree, else one per KV head
 };
-
-// Index bytes of one row once the heads keep different rows; while they agree it is one int32.
-int64_t index_bytes_per_row(const LayerShape& shape);
-// Bytes one row costs in all KV heads of a layer, index included as above.
-int64_t bytes_per_row(const LayerShape& shape, const KvFormat& format);
 
 // How far a cache had been filled: rows per layer. Cheap; holds no rows.
 struct KvSnapshot {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 RippleKV contributors
 // SPDX-License-Identifier: MIT
 //
-// The kv formats: dtype of K and of V rows, chosen apart. Names are llama.cpp's (-ctk, -ctv).
-// Sizes are of one row of one KV head, in bytes. Pure; knows no ggml.
+// The kv formats: dtype of K and of V rows, chosen apart. Names are llama.cpp's (-ctk, -ctv). And what a row costs in
+// them, in bytes: of one KV head, or of a layer. Pure; knows no ggml.
 #pragma once
 
 #include <cstdint>
@@ -38,6 +38,18 @@ inline int64_t row_bytes(KvType type, int head_dim) {
   return payload_bytes(type, head_dim) + scale_bytes(type, head_dim);
 }
 bool head_dim_fits(KvType type, int head_dim);  // quantised formats need a multiple of 32
+
+// The KV heads of a layer.
+struct LayerShape {
+  int head_dim = 0;  // values of K and of V per head
+  int n_head_kv = 0;
+  bool operator==(const LayerShape&) const = default;
+};
+
+// Index bytes of one row once the heads keep different rows; while they agree it is one int32.
+int64_t index_bytes_per_row(const LayerShape& shape);
+// Bytes one row costs in all KV heads of a layer, index included as above. REQUIRES: check_kv_format().
+int64_t bytes_per_row(const LayerShape& shape, const KvFormat& format);
 
 // kUnsupported if K or V of heads of this size cannot be stored so: names the format and the size.
 Status check_kv_format(const KvFormat& format, int head_dim);

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "ripplekv/kv_type.h"
+
 namespace ripplekv {
 
 struct ModelId {
@@ -20,6 +22,7 @@ struct ModelId {
   // Layers that see their last sliding_window rows only, ascending. They keep these and are outside every budget.
   std::vector<int> sliding_layers;
   int64_t sliding_window = 0;  // 0: no such layers
+  LayerShape layer;            // of every layer; zeros: not known, the artefact is older than that
 
   // The other layers, ascending: what a budget is shared among.
   std::vector<int> compressible_layers() const {

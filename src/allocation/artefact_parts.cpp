@@ -31,6 +31,10 @@ nlohmann::ordered_json to_json(const ModelId& model) {
     json["sliding_window"] = model.sliding_window;
     json["sliding_layers"] = model.sliding_layers;
   }
+  if (model.layer != LayerShape{}) {
+    json["head_dim"] = model.layer.head_dim;
+    json["n_head_kv"] = model.layer.n_head_kv;
+  }
   return json;
 }
 
@@ -53,6 +57,10 @@ Result<ModelId> read_model_id(const JsonObject& parent) {
   RKV_ASSIGN_OR_RETURN(model.name, object.text("name"));
   RKV_ASSIGN_OR_RETURN(model.architecture, object.text("architecture"));
   RKV_ASSIGN_OR_RETURN(model.n_layer, object.small_integer("n_layer", 1, kLayersMax));
+  if (object.has("head_dim") || object.has("n_head_kv")) {
+    RKV_ASSIGN_OR_RETURN(model.layer.head_dim, object.small_integer("head_dim", 1, kIntMax));
+    RKV_ASSIGN_OR_RETURN(model.layer.n_head_kv, object.small_integer("n_head_kv", 1, kIntMax));
+  }
   if (!object.has("sliding_layers") && !object.has("sliding_window")) return model;
   RKV_ASSIGN_OR_RETURN(model.sliding_window, object.integer("sliding_window", 1, std::numeric_limits<int32_t>::max()));
   RKV_ASSIGN_OR_RETURN(const std::vector<double> layers, object.numbers("sliding_layers"));
@@ -110,6 +118,13 @@ Status check_model_id(const ModelId& model) {
   if (model.sliding_layers.empty() != (model.sliding_window == 0) || model.sliding_window < 0) {
     return bad_key("model.sliding_window", fmt::format("got {} for {} layers, expected both or neither",
                                                        model.sliding_window, model.sliding_layers.size()));
+  }
+  const LayerShape& layer = model.layer;
+  if (layer != LayerShape{} && (layer.head_dim < 1 || layer.n_head_kv < 1 ||
+                                int64_t{layer.head_dim} * layer.n_head_kv > kLayerWidthMax)) {
+    return bad_key("model.n_head_kv",
+                   fmt::format("got {} heads of {} values, expected at least 1 of each and at most {} in all",
+                               layer.n_head_kv, layer.head_dim, kLayerWidthMax));
   }
   return ok_status();
 }

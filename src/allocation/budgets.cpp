@@ -133,7 +133,10 @@ Status read_budget(const JsonObject& root, Budgets& budgets) {
 }
 
 std::string describe(const ModelId& model) {
-  return fmt::format("{} ({}, {} layers, {})", ripplekv::quoted(model.name), model.architecture, model.n_layer,
+  const std::string heads =
+      model.layer == LayerShape{} ? ""
+                                  : fmt::format(" of {} KV heads of {}", model.layer.n_head_kv, model.layer.head_dim);
+  return fmt::format("{} ({}, {} layers{}, {})", ripplekv::quoted(model.name), model.architecture, model.n_layer, heads,
                      model.fingerprint);
 }
 
@@ -187,6 +190,10 @@ Result<Budgets> budgets_from(const JsonObject& root, std::string_view where) {
   return budgets;
 }
 
+std::string budget_text(const Budgets& budgets) {
+  return budgets.budget.to_string() + (budgets.of_bytes ? " of the f16 cache's bytes" : "");
+}
+
 Result<Budgets> read_budgets(const std::string& path) {
   RKV_ASSIGN_OR_RETURN(const nlohmann::json document, read_json(path, kFormat, kVersion));
   return budgets_from(JsonObject(document, path), path);
@@ -200,7 +207,8 @@ Status write_budgets(const Budgets& budgets, const std::string& path) {
 
 Status check_model(const ModelId& artefact, const ModelId& model, std::string_view what) {
   if (artefact.fingerprint == model.fingerprint && artefact.n_layer == model.n_layer &&
-      artefact.sliding_layers == model.sliding_layers && artefact.sliding_window == model.sliding_window) {
+      artefact.sliding_layers == model.sliding_layers && artefact.sliding_window == model.sliding_window &&
+      (artefact.layer == model.layer || artefact.layer == LayerShape{} || model.layer == LayerShape{})) {
     return ok_status();
   }
   return mismatch(fmt::format("{}: made for model {}, expected model {}", what, describe(artefact), describe(model)));

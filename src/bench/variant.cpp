@@ -14,8 +14,7 @@ Result<CachePlan> plan_of(const BenchVariant& variant, const Model& model, int64
     return status.with_context(
         fmt::format("{} at {} of {} tokens", variant.name, variant.policy.budget.to_string(), n_prompt));
   };
-  const Result<Budgets> budgets =
-      make_budgets(model.id(), variant.policy, variant.profile, {config.layer_shape(), n_prompt});
+  const Result<Budgets> budgets = make_budgets(model.id(), variant.policy, variant.profile, n_prompt);
   if (!budgets.ok()) return with_context(budgets.status());
   Result<CachePlan> plan = plan_cache(*budgets, config, n_prompt);
   return plan.ok() ? std::move(plan) : Result<CachePlan>(with_context(plan.status()));

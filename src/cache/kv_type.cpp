@@ -79,6 +79,13 @@ int64_t scale_bytes(KvType type, int head_dim) {
   return is_quantised(type) ? int64_t{kScaleBytes} * (head_dim / kBlock) : 0;
 }
 
+int64_t index_bytes_per_row(const LayerShape& shape) { return shape.n_head_kv * static_cast<int64_t>(sizeof(int32_t)); }
+
+int64_t bytes_per_row(const LayerShape& shape, const KvFormat& format) {
+  return shape.n_head_kv * (row_bytes(format.k, shape.head_dim) + row_bytes(format.v, shape.head_dim)) +
+         index_bytes_per_row(shape);
+}
+
 Status check_kv_format(const KvFormat& format, int head_dim) {
   if (head_dim < 1)
     return unsupported(fmt::format("kv format: the model's head size is {}, expected at least 1", head_dim));

@@ -97,13 +97,6 @@ std::vector<int64_t> first_rows_of(const KeepList& lists, int64_t n_room) {
 
 }  // namespace
 
-int64_t index_bytes_per_row(const LayerShape& shape) { return shape.n_head_kv * static_cast<int64_t>(sizeof(int32_t)); }
-
-int64_t bytes_per_row(const LayerShape& shape, const KvFormat& format) {
-  return shape.n_head_kv * (row_bytes(format.k, shape.head_dim) + row_bytes(format.v, shape.head_dim)) +
-         index_bytes_per_row(shape);
-}
-
 LayerCache::LayerCache(ggml_backend_buffer_type* buffer_type, const LayerShape& shape, const KvFormat& format)
     : buffer_type_(buffer_type), shape_(shape), format_(format), positions_(1) {}
 LayerCache::LayerCache(LayerCache&&) noexcept = default;

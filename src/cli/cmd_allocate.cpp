@@ -19,7 +19,7 @@
 namespace ripplekv {
 namespace {
 
-// The model's shape where it is needed and can be had: bytes need it, the model's id is otherwise the profile's.
+// What budgets are made for: a model, or the one that a profile was made from.
 struct Subject {
   ModelId id;
   std::shared_ptr<const Model> model;  // null if only the profile was read
@@ -34,8 +34,7 @@ Result<Subject> find_subject(const AllocateArgs& args) {
   const bool needs_profile =
       args.allocator.name.empty() || args.allocator.name == "ripple" || args.allocator.name == "curves";
   const bool needs_model = !args.model.path.empty() || args.model.n_ctx > 0 || args.allocator.profile_file.empty() ||
-                           !needs_profile || measures(args) || args.type.automatic ||
-                           args.budget->kind == KvBudget::Kind::kBytes;
+                           !needs_profile || measures(args);
   if (needs_model) {
     RKV_ASSIGN_OR_RETURN(const std::string path, model_path_or_default(args.model.path));
     if (measures(args)) {
@@ -73,8 +72,7 @@ Result<std::vector<ResultLine>> measure(const AllocateArgs& args, const Subject&
       Policy at = policy;
       at.budget = {KvBudget::Kind::kFraction, kept};
       const auto n_prompt = static_cast<int64_t>(sample.ids.size());
-      const auto budgets =
-          make_budgets(subject.id, at, options.policies[0].profile, {subject.model->config().layer_shape(), n_prompt});
+      const auto budgets = make_budgets(subject.id, at, options.policies[0].profile, n_prompt);
       // Of what ails the policy at any fraction, the largest one's measurement tells.
       return kept >= 1 || (budgets.ok() && plan_cache(*budgets, subject.model->config(), n_prompt).ok());
     };
@@ -141,19 +139,12 @@ Status cmd_allocate(const AllocateArgs& args) {
     RKV_ASSIGN_OR_RETURN(policy.budget.value, smallest_kept(lines, target));
   }
   RKV_ASSIGN_OR_RETURN(const Budgets budgets,
-                       make_budgets(subject.id, policy, subject.profile ? &*subject.profile : nullptr,
-                                    {.layer = subject.model ? subject.model->config().layer_shape() : LayerShape{}}));
+                       make_budgets(subject.id, policy, subject.profile ? &*subject.profile : nullptr));
   std::optional<Measured> measured;
   if (measures(args)) {
     RKV_ASSIGN_OR_RETURN(measured, audit(lines, policy.budget.value, subject, budgets));
   }
-  std::vector<int64_t> rows;
-  if (subject.model) {
-    RKV_ASSIGN_OR_RETURN(const CachePlan plan, plan_cache(budgets, subject.model->config(), args.n_prompt));
-    rows = plan.rows;
-  } else {
-    RKV_ASSIGN_OR_RETURN(rows, plan_rows(budgets, args.n_prompt));
-  }
+  RKV_ASSIGN_OR_RETURN(const std::vector<int64_t> rows, plan_rows(budgets, args.n_prompt));
   const std::vector<int> sharing = subject.id.compressible_layers();
   int64_t total = 0;  // of the layers that share the budget
   for (int il : sharing) total += rows[static_cast<size_t>(il)];

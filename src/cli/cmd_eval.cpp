@@ -40,8 +40,7 @@ Result<std::vector<EvalPolicy>> make_policies(const EvalArgs& args, Profiles& pr
       if (!note.empty()) print_to_stderr(fmt::format("note: {}: {}", of.text, note));
     }
     if (!of.full) {
-      const Result<Budgets> whole =
-          make_budgets(model.id(), policy.policy, policy.profile, {.layer = model.config().layer_shape()});
+      const Result<Budgets> whole = make_budgets(model.id(), policy.policy, policy.profile);
       if (!whole.ok()) return whole.status().with_context(of.text);
       const Status planned = plan_cache(*whole, model.config(), model.config().n_ctx_train).status();
       if (!planned.ok()) return planned.with_context(of.text);

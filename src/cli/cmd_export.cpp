@@ -44,7 +44,7 @@ std::string as_json(const Budgets& budgets, const std::vector<int64_t>& rows, in
                                        {"fingerprint", budgets.model.fingerprint},
                                        {"allocator", budgets.allocator},
                                        {"selector", budgets.selector},
-                                       {"kv_budget", budgets.budget.to_string()},
+                                       {"kv_budget", budget_text(budgets)},
                                        {"n_prompt", n_prompt},
                                        {"layers", layers}};
   return json_text(json) + "\n";
@@ -63,19 +63,15 @@ std::string as_csv(const Budgets& budgets, const std::vector<int64_t>& rows, int
 
 Status cmd_export(const ExportArgs& args) {
   RKV_ASSIGN_OR_RETURN(const Budgets budgets, read_budgets(args.budget_file));
-  if (budgets.counts_bytes()) {
-    return unsupported(
-        fmt::format("{}: made for {}: the rows of bytes depend on the model's shape, expected a budget that counts "
-                    "rows, as a fraction or a number",
-                    args.budget_file, budget_text(budgets)));
-  }
   if (args.to == "kvpress" && budgets.selector_options.head_floor < 1) {
     return unsupported(
         fmt::format("{}: its KV heads share a layer's rows (head_floor {:g}), expected equal parts (1), which are all "
                     "that kvpress's PerLayerCompressionPress keeps; --to json and csv have the rows of whole layers",
                     args.budget_file, budgets.selector_options.head_floor));
   }
-  RKV_ASSIGN_OR_RETURN(const std::vector<int64_t> rows, plan_rows(budgets, args.n_prompt));
+  const Result<std::vector<int64_t>> planned = plan_rows(budgets, args.n_prompt);
+  if (!planned.ok()) return planned.status().with_context(args.budget_file);
+  const std::vector<int64_t>& rows = *planned;
   const std::string text = args.to == "kvpress" ? as_kvpress(budgets, rows, args.n_prompt)
                            : args.to == "csv"   ? as_csv(budgets, rows, args.n_prompt)
                                                 : as_json(budgets, rows, args.n_prompt);

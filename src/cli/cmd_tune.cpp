@@ -54,8 +54,7 @@ Status cmd_tune(const TuneArgs& args) {
   if (!args.output_file.empty()) {
     const auto policy = std::find_if(options.policies.begin(), options.policies.end(),
                                      [&](const EvalPolicy& of) { return of.name == best->policy; });
-    RKV_ASSIGN_OR_RETURN(const Budgets budgets, make_budgets(model->id(), policy->policy, &*profile,
-                                                             {.layer = model->config().layer_shape()}));
+    RKV_ASSIGN_OR_RETURN(const Budgets budgets, make_budgets(model->id(), policy->policy, &*profile));
     RKV_RETURN_IF_ERROR(write_budgets(budgets, args.output_file));
   }
   if (args.output.json) {

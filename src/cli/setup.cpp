@@ -167,13 +167,8 @@ Result<std::optional<Budgets>> resolve_budgets(const KvArgs& args, const Model& 
     }
   }
   if (profile) note = profile->complete() ? curves_note(*profile, policy) : unfinished_note(*profile);
-  RKV_ASSIGN_OR_RETURN(budgets, make_budgets(model.id(), policy, profile ? &*profile : nullptr,
-                                             {.layer = model.config().layer_shape()}));
+  RKV_ASSIGN_OR_RETURN(budgets, make_budgets(model.id(), policy, profile ? &*profile : nullptr));
   return budgets;
-}
-
-std::string budget_text(const Budgets& budgets) {
-  return budgets.budget.to_string() + (budgets.of_bytes ? " of the f16 cache's bytes" : "");
 }
 
 Result<std::string> read_text(const std::string& path) {

@@ -47,8 +47,6 @@ std::string usual_allocator(const std::optional<Profile>& profile);
 // budgets are uniform for want of a profile), or "".
 Result<std::optional<Budgets>> resolve_budgets(const KvArgs& args, const Model& model, std::string& note);
 
-// "10%", and of what where that is not rows.
-std::string budget_text(const Budgets& budgets);
 
 // Whole text of a prompt or input file ("-": standard input). Errors: not there, not UTF-8 (byte named), over 1 GiB.
 Result<std::string> read_text(const std::string& path);

@@ -227,9 +227,18 @@ CachePlan plan_full(const ModelConfig& config, int64_t n_prompt, const KvFormat&
 }
 
 Result<std::vector<int64_t>> plan_rows(const Budgets& budgets, int64_t n_prompt) {
-  RKV_CHECK(!budgets.counts_bytes());
+  if (budgets.counts_bytes()) {
+    if (budgets.model.layer == LayerShape{}) {
+      return unsupported(
+          "budgets that count bytes and are older than the shape of their model's rows, which bytes depend on: "
+          "'ripplekv allocate' makes them anew");
+    }
+    for (const KvFormat& format : budgets.kv_format) {
+      RKV_RETURN_IF_ERROR(check_kv_format(format, budgets.model.layer.head_dim));
+    }
+  }
   RKV_ASSIGN_OR_RETURN(const auto selector, make_selector(budgets.selector, budgets.selector_options));
-  auto rows = rows_of(budgets, LayerShape{}, floor_of(budgets, *selector), n_prompt, /*lift_fraction=*/false);
+  auto rows = rows_of(budgets, budgets.model.layer, floor_of(budgets, *selector), n_prompt, /*lift_fraction=*/false);
   if (!rows.ok()) return rows.status().with_context(fmt::format("--kv-budget {}", budgets.budget.to_string()));
   return rows;
 }

@@ -51,38 +51,44 @@ std::vector<double> signal_of(Signal signal, const Profile& profile, const std::
   return values;
 }
 
+// What `what` needs in order to count bytes: rows of a known shape, which this format can hold.
+Status check_row_bytes(const ModelId& model, const KvFormat& format, std::string_view what) {
+  if (model.layer == LayerShape{}) {
+    return invalid_argument(fmt::format(
+        "{}: the profile is older than the shape of its model's rows, which bytes depend on, expected a model (-m)",
+        what));
+  }
+  return check_kv_format(format, model.layer.head_dim);
+}
+
 // Of the prompt at hand, else the mean of those profiled.
-double prompt_length(const Profile& profile, const PromptShape& prompt) {
-  if (prompt.n_prompt > 0) return static_cast<double>(prompt.n_prompt);
+double prompt_length(const Profile& profile, int64_t n_prompt) {
+  if (n_prompt > 0) return static_cast<double>(n_prompt);
   double sum = 0;
   for (const ProfileSample& sample : profile.samples) sum += static_cast<double>(sample.n_prompt);
   return sum / static_cast<double>(profile.samples.size());
 }
 
 // Of a prompt's rows, what the window of a sliding layer holds.
-double window_fraction(const Profile& profile, const PromptShape& prompt) {
-  const double n_prompt = prompt_length(profile, prompt);
-  return std::min(static_cast<double>(profile.model.sliding_window), n_prompt) / n_prompt;
+double window_fraction(const Profile& profile, int64_t n_prompt) {
+  const double rows = prompt_length(profile, n_prompt);
+  return std::min(static_cast<double>(profile.model.sliding_window), rows) / rows;
 }
 
 // The mean fraction of rows that a budget keeps of a prompt: the one at hand, or one as long as those profiled. Bytes
 // are the whole cache's: what the windows of sliding layers take is not there to be shared.
-Result<double> fraction_of(const Policy& policy, const Profile& profile, size_t n_layer, const PromptShape& prompt) {
+Result<double> fraction_of(const Policy& policy, const Profile& profile, const ModelId& model, int64_t n_prompt) {
   const KvBudget& budget = policy.budget;
   if (budget.kind == KvBudget::Kind::kFraction) return budget.value;
   double rows = budget.value;  // of a layer
   if (budget.kind == KvBudget::Kind::kBytes) {
-    if (prompt.layer.head_dim == 0) {
-      return invalid_argument(fmt::format(
-          "allocator 'curves': got a budget of {} and no model, whose shape says what a row takes, expected one (-m)",
-          budget.to_string()));
-    }
-    const double windows = static_cast<double>(profile.model.sliding_layers.size()) *
-                           window_fraction(profile, prompt) * prompt_length(profile, prompt);
-    rows = budget.value / static_cast<double>(bytes_per_row(prompt.layer, policy.kv_format)) - windows;
-    rows = std::max(1.0, rows / static_cast<double>(n_layer));
+    RKV_RETURN_IF_ERROR(check_row_bytes(model, policy.kv_format, fmt::format("a budget of {}", budget.to_string())));
+    const double windows = static_cast<double>(model.sliding_layers.size()) * window_fraction(profile, n_prompt) *
+                           prompt_length(profile, n_prompt);
+    rows = budget.value / static_cast<double>(bytes_per_row(model.layer, policy.kv_format)) - windows;
+    rows = std::max(1.0, rows / static_cast<double>(model.compressible_layers().size()));
   }
-  return std::min(1.0, rows / prompt_length(profile, prompt));
+  return std::min(1.0, rows / prompt_length(profile, n_prompt));
 }
 
 // Its number among those measured, else 0.
@@ -145,12 +151,12 @@ std::vector<size_t> formats_to_choose(const Profile& profile, const LayerShape& 
 
 // Formats and shares at once; shares are the fractions of rows. The windows of sliding layers are part of the bytes and
 // are rounded as the others are, if the profile says what that costs.
-Status choose_formats_of(const Policy& policy, const Profile& profile, const PromptShape& prompt,
-                         const std::vector<int>& sharing, Budgets& budgets, nlohmann::json& settings) {
-  const LayerShape& shape = prompt.layer;
-  if (shape.head_dim == 0) {
-    return invalid_argument("--kv-type auto: got no model, whose shape says what a row takes, expected one (-m)");
-  }
+Status choose_formats_of(const Policy& policy, const Profile& profile, const ModelId& model, int64_t n_prompt,
+                         Budgets& budgets, nlohmann::json& settings) {
+  const LayerShape& shape = model.layer;
+  RKV_RETURN_IF_ERROR(check_row_bytes(model, policy.kv_format, "--kv-type auto"));
+  const std::vector<int> sharing = model.compressible_layers();
+  const std::vector<int>& sliding = model.sliding_layers;
   const std::vector<size_t> known = formats_to_choose(profile, shape);
   if (known.size() < 2) {
     return invalid_argument(
@@ -161,13 +167,13 @@ Status choose_formats_of(const Policy& policy, const Profile& profile, const Pro
   const double floor = static_cast<double>(selector->protected_rows().count() + budgets.rows_floor_extra);
   const std::vector<KvFormat> formats = profile.settings.formats_of_curves();
   const bool rounds_windows = std::none_of(known.begin(), known.end(), [&](size_t f) {
-    return !profile.model.sliding_layers.empty() && window_damage_of(profile, f).empty();
+    return !sliding.empty() && window_damage_of(profile, f).empty();
   });
   std::vector<int> layers = sharing;
   std::vector<double> held(layers.size(), 0.0);
   if (rounds_windows) {
-    layers.insert(layers.end(), profile.model.sliding_layers.begin(), profile.model.sliding_layers.end());
-    held.resize(layers.size(), window_fraction(profile, prompt));
+    layers.insert(layers.end(), sliding.begin(), sliding.end());
+    held.resize(layers.size(), window_fraction(profile, n_prompt));
   }
   std::vector<FormatCurves> curves;
   for (size_t f : known) {
@@ -178,19 +184,19 @@ Status choose_formats_of(const Policy& policy, const Profile& profile, const Pro
     of.at_full.insert(of.at_full.end(), windows.begin(), windows.end());
     for (std::vector<double>& damage : of.dropping.damage) damage.resize(layers.size(), 0.0);
   }
-  const double n_prompt = prompt_length(profile, prompt);
+  const double length = prompt_length(profile, n_prompt);
   // Full rows of one layer, in f16: a budget that is no number of bytes is of the layers that share it, and windows in
   // f16 come on top.
-  const double windows = static_cast<double>(profile.model.sliding_layers.size()) * window_fraction(profile, prompt);
-  double rows = policy.budget.value / n_prompt / static_cast<double>(bytes_per_row(shape, policy.kv_format));
+  const double windows = static_cast<double>(sliding.size()) * window_fraction(profile, n_prompt);
+  double rows = policy.budget.value / length / static_cast<double>(bytes_per_row(shape, policy.kv_format));
   if (policy.budget.kind != KvBudget::Kind::kBytes) {
-    RKV_ASSIGN_OR_RETURN(const double fraction, fraction_of(policy, profile, sharing.size(), prompt));
+    RKV_ASSIGN_OR_RETURN(const double fraction, fraction_of(policy, profile, model, n_prompt));
     rows = fraction * static_cast<double>(sharing.size()) + windows;
   }
   const double to_spend = std::max(0.0, rows - (rounds_windows ? 0 : windows));
   RKV_ASSIGN_OR_RETURN(const FormatChoice choice,
                        choose_formats(curves, to_spend * static_cast<double>(bytes_per_row(shape, policy.kv_format)),
-                                      std::min(1.0, floor / n_prompt), held));
+                                      std::min(1.0, floor / length), held));
   budgets.of_bytes = true;
   budgets.weights = {std::vector<double>(choice.kept.begin(), choice.kept.begin() + std::ssize(sharing)), 0};
   for (size_t i = 0; i < layers.size(); ++i) {
@@ -237,7 +243,7 @@ Result<double> predicted_damage(const Profile& profile, std::span<const KvFormat
 }
 
 Result<Budgets> make_budgets(const ModelId& model, const Policy& policy, const Profile* profile,
-                             const PromptShape& prompt) {
+                             int64_t n_prompt) {
   Budgets budgets;
   budgets.model = model;
   budgets.allocator = policy.allocator;
@@ -271,9 +277,9 @@ Result<Budgets> make_budgets(const ModelId& model, const Policy& policy, const P
   } else if (policy.allocator == "curves") {
     RKV_RETURN_IF_ERROR(check_profile(profile, model, policy.allocator));
     if (policy.auto_format) {
-      RKV_RETURN_IF_ERROR(choose_formats_of(policy, *profile, prompt, layers, budgets, settings));
+      RKV_RETURN_IF_ERROR(choose_formats_of(policy, *profile, model, n_prompt, budgets, settings));
     } else {
-      RKV_ASSIGN_OR_RETURN(const double kept_fraction, fraction_of(policy, *profile, layers.size(), prompt));
+      RKV_ASSIGN_OR_RETURN(const double kept_fraction, fraction_of(policy, *profile, model, n_prompt));
       const FormatCurves curves = curves_of(*profile, layers, measured_format(*profile, policy.kv_format));
       RKV_ASSIGN_OR_RETURN(budgets.weights, curves_weights(curves.dropping, kept_fraction));
       settings["kept_fraction"] = kept_fraction;

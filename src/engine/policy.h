@@ -8,7 +8,6 @@
 #include <string>
 
 #include "ripplekv/budgets.h"
-#include "ripplekv/kv_cache.h"
 #include "ripplekv/profile.h"
 #include "ripplekv/status.h"
 
@@ -28,21 +27,17 @@ struct Policy {
   bool auto_format = false;
 };
 
-// What is known of the cache that the budgets are for; `curves` turns rows and bytes into a fraction with it.
-struct PromptShape {
-  LayerShape layer;      // of a model that is at hand
-  int64_t n_prompt = 0;  // 0: not known, as long as the prompts that were profiled
-};
-
 // What the profile's curves foretell of layers in these formats that keep these fractions of their rows, both
 // [n_layer]: the sum of their damages. Of sliding layers the format alone counts, where it was measured. Real damage
 // differs by what layers do to each other. A format that was not measured counts as the first one that was. Errors: as predicted_damage() of allocation.h.
 Result<double> predicted_damage(const Profile& profile, std::span<const KvFormat> formats,
                                 std::span<const double> kept);
 
-// Errors: unknown allocator (lists what exists), ripple or curves without a profile, a profile of another
-// model, an empty one or one without curves; formats to choose from that were not measured.
+// n_prompt: of the prompt at hand; 0: as long as those that were profiled. `curves` turns rows and bytes into fractions
+// with it. Errors: unknown allocator (lists what exists), ripple or curves without a profile, a profile of another
+// model, an empty one or one without curves; formats to choose from that were not measured; bytes where model.layer is
+// not known.
 Result<Budgets> make_budgets(const ModelId& model, const Policy& policy, const Profile* profile,
-                             const PromptShape& prompt = {});
+                             int64_t n_prompt = 0);
 
 }  // namespace ripplekv

@@ -199,8 +199,7 @@ Result<CachePlan> PromptRunner::plan(const EvalPolicy& policy, double kept) cons
     at_budget.budget = {KvBudget::Kind::kBytes,
                         rows * static_cast<double>(bytes_per_row(config_->layer_shape(), KvFormat{}))};
   }
-  RKV_ASSIGN_OR_RETURN(const Budgets budgets, make_budgets(engine_->model().id(), at_budget, policy.profile,
-                                                           {config_->layer_shape(), n_prompt}));
+  RKV_ASSIGN_OR_RETURN(const Budgets budgets, make_budgets(engine_->model().id(), at_budget, policy.profile, n_prompt));
   return plan_cache(budgets, *config_, n_prompt);
 }
 

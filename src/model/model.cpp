@@ -58,6 +58,7 @@ Result<std::shared_ptr<const Model>> Model::load(const std::string& path, const 
   model->id_.name = name.value_or(path.substr(path.find_last_of('/') + 1));
   model->id_.architecture = model->config_.architecture;
   model->id_.n_layer = model->config_.n_layer;
+  model->id_.layer = model->config_.layer_shape();
   for (int il = 0; il < model->config_.n_layer; ++il) {
     if (model->config_.window_of(il) == 0) continue;
     model->id_.sliding_layers.push_back(il);

@@ -69,22 +69,13 @@ Result<Section> budgets_section(const ReportInputs& inputs) {
                                      : budgets.profile_hash == hash               ? "yes"
                                                                                   : "no";
     std::vector<Cell> row = {text_cell(of.name),           text_cell(budgets.model.name),
-                             text_cell(budgets.allocator), text_cell(budgets.budget.to_string()),
+                             text_cell(budgets.allocator), text_cell(budget_text(budgets)),
                              text_cell(budgets.selector),  text_cell(formats_of(budgets))};
-    if (budgets.counts_bytes()) {  // the rows of bytes depend on the model's shape
-      section.warnings.push_back(
-          fmt::format("{} is made for {}, which counts bytes: its rows depend on the model's shape and are not shown.",
-                      of.name, budgets.budget.to_string()));
-      row.insert(row.end(), {text_cell("n/a"), text_cell("n/a"), text_cell("n/a"), text_cell("n/a")});
-      row.push_back(text_cell(from_profile));
-      files.rows.push_back(std::move(row));
-      continue;
-    }
     const Result<std::vector<int64_t>> rows = plan_rows(budgets, inputs.n_prompt);
     if (!rows.ok()) return rows.status().with_context(of.name);
     const std::vector<int> compressible = budgets.model.compressible_layers();
     Series& series = chart.series.emplace_back();
-    series.name = fmt::format("{} {} ({})", budgets.allocator, budgets.budget.to_string(), of.name);
+    series.name = fmt::format("{} {} ({})", budgets.allocator, budget_text(budgets), of.name);
     layers.columns.push_back(of.name);
     double sum = 0;
     double least = HUGE_VAL;

@@ -77,7 +77,14 @@ TEST_F(BudgetsTest, RoundTrip) {
   ASSERT_TRUE(sliding.ok()) << sliding.status().message();
   EXPECT_EQ(sliding->model.sliding_layers, other.model.sliding_layers);
   EXPECT_EQ(sliding->model.sliding_window, 512);
+  EXPECT_EQ(sliding->model.layer, LayerShape{});
   EXPECT_EQ(sliding->settings, "{}");
+
+  other.model.layer = {.head_dim = 64, .n_head_kv = 3};
+  ASSERT_TRUE(write_budgets(other, path_).ok());
+  const auto shaped = read_budgets(path_);
+  ASSERT_TRUE(shaped.ok()) << shaped.status().message();
+  EXPECT_EQ(shaped->model.layer, other.model.layer);
 }
 
 TEST_F(BudgetsTest, TheFileIsWhatTheDocumentsSay) {
@@ -215,6 +222,12 @@ TEST_F(BudgetsTest, HandMadeDamageIsRefusedAndNamed) {
       {"\"name\": \"Tiny \xC3\xA9\"", "\"name\": null", "key 'model.name': got null, expected text"},
       {"\xC3\xA9", "\xC3", "is not UTF-8 at byte"},
       {"\"model\": {", "\"modle\": {", "key 'model': is missing, expected an object"},
+      {"\"n_layer\": 3", "\"n_layer\": 3, \"head_dim\": 64", "key 'model.n_head_kv': is missing"},
+      {"\"n_layer\": 3", "\"n_layer\": 3, \"n_head_kv\": 2", "key 'model.head_dim': is missing"},
+      {"\"n_layer\": 3", "\"n_layer\": 3, \"head_dim\": 0, \"n_head_kv\": 2", "key 'model.head_dim': got 0"},
+      {"\"n_layer\": 3", "\"n_layer\": 3, \"head_dim\": 64, \"n_head_kv\": -2", "key 'model.n_head_kv': got -2"},
+      {"\"n_layer\": 3", "\"n_layer\": 3, \"head_dim\": 256, \"n_head_kv\": 129",
+       "key 'model.n_head_kv': got 129 heads of 256 values, expected at least 1 of each and at most 32768 in all"},
       {"\"n_layer\": 3", "\"n_layer\": 3, \"sliding_window\": 8", "key 'model.sliding_layers': is missing"},
       {"\"n_layer\": 3", "\"n_layer\": 3, \"sliding_layers\": [0]", "key 'model.sliding_window': is missing"},
       {"\"n_layer\": 3", "\"n_layer\": 3, \"sliding_window\": 0, \"sliding_layers\": [0]",
@@ -328,6 +341,7 @@ TEST_F(BudgetsTest, WhatCannotBeReadBackIsNotWritten) {
       {[&](Budgets& b) { b.weights.base_rows = nan; }, "base_rows': got nan"},
       {[](Budgets& b) { b.model.n_layer = 0; }, "model.n_layer': got 0"},
       {[](Budgets& b) { b.model.n_layer = 10001; }, "model.n_layer': got 10001, expected 1 to 10000"},
+      {[](Budgets& b) { b.model.layer.head_dim = 64; }, "model.n_head_kv': got 0 heads of 64"},
       {[](Budgets& b) { b.model.sliding_window = 8; }, "model.sliding_window': got 8 for 0 layers"},
       {[](Budgets& b) { b.model.sliding_layers = {1}; }, "model.sliding_window': got 0 for 1 layers"},
       {[](Budgets& b) {

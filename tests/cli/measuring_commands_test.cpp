@@ -249,7 +249,24 @@ TEST_F(MeasuringCommandsTest, FormatsAreTheAllocatorsChoice) {
   int n_rounded = 0;
   for (const json& layer : budgets.at("layers")) n_rounded += layer.at("k") != "f16" ? 1 : 0;
   EXPECT_GT(n_rounded, 0);
-  EXPECT_NE(run("export $D/auto.json").text.find("counts rows"), std::string::npos);
+  // Rows of bytes need no model: its artefacts know its rows. Without that they are refused.
+  const Outcome shown = run("allocate --kv-budget 30% --kv-type auto --window 8 --tokens 100 --json --profile $D/p.json");
+  ASSERT_EQ(shown.exit_code, 0) << shown.text;
+  const json exported = json::parse(run("export $D/auto.json --tokens 100").text);
+  EXPECT_EQ(exported.at("kv_budget"), "30% of the f16 cache's bytes");
+  const json rows_shown = json::parse(shown.text).at("rows");
+  ASSERT_EQ(exported.at("layers").size(), rows_shown.size());
+  for (size_t il = 0; il < rows_shown.size(); ++il) EXPECT_EQ(exported.at("layers")[il].at("rows"), rows_shown[il]);
+  EXPECT_EQ(run("report --budgets $D/auto.json --tokens 100 -o $D/auto.html").exit_code, 0);
+  json older = budgets;
+  older.at("model").erase("head_dim");
+  older.at("model").erase("n_head_kv");
+  std::ofstream(folder_ + "/older.json") << older;
+  for (const char* command : {"export $D/older.json", "report --budgets $D/older.json -o $D/older.html"}) {
+    const Outcome refused = run(command);
+    EXPECT_EQ(refused.exit_code, 1);
+    EXPECT_NE(refused.text.find("older.json: budgets that count bytes"), std::string::npos) << refused.text;
+  }
 
   const Outcome compared =
       run("eval leval -m $M --data $D/data --limit 1 --max-tokens 150 --answer-tokens 4 --budgets 30% --match bytes "

@@ -18,7 +18,11 @@ namespace {
 
 const std::string kHash = "xxh3:0123456789abcdef0123456789abcdef";
 const std::string kOtherHash = "xxh3:ffffffffffffffffffffffffffffffff";
-const ModelId kModel{kHash, "Tiny", "llama", 3};
+const LayerShape kShape = {.head_dim = 64, .n_head_kv = 2};
+const ModelId kModel{kHash, "Tiny", "llama", 3, {}, 0, kShape};
+
+// As artefacts have it that know nothing of rows.
+const ModelId kOlder{kHash, "Tiny", "llama", 3};
 
 Policy make_policy(const std::string& allocator) {
   Policy policy;
@@ -152,10 +156,9 @@ TEST(Policy, CurvesAtTheFractionOfAnyBudget) {
   EXPECT_GT(weights[0], weights[1]);
   policy.budget = {KvBudget::Kind::kRowsPerLayer, 20};  // of prompts of 100 tokens
   EXPECT_EQ(make(policy, &profile).weights.weights, weights);
-  const PromptShape shape = {{.head_dim = 64, .n_head_kv = 2}, 200};
-  policy.budget = {KvBudget::Kind::kBytes, 40.0 * 3 * static_cast<double>(bytes_per_row(shape.layer, {}))};
-  EXPECT_EQ(make_budgets(kModel, policy, &profile, shape)->weights.weights, weights);
-  expect_refused(make_budgets(kModel, policy, &profile), StatusCode::kInvalidArgument, {"no model"});
+  policy.budget = {KvBudget::Kind::kBytes, 40.0 * 3 * static_cast<double>(bytes_per_row(kShape, {}))};
+  EXPECT_EQ(make_budgets(kModel, policy, &profile, 200)->weights.weights, weights);
+  expect_refused(make_budgets(kOlder, policy, &profile, 200), StatusCode::kInvalidArgument, {"expected a model"});
   policy.budget = {KvBudget::Kind::kFraction, 0.2};
   policy.kv_format = {KvType::kQ8_0, KvType::kQ8_0};
   const auto rounded = make(policy, &profile).weights.weights;
@@ -176,8 +179,6 @@ Profile profile_of_formats() {
   return profile;
 }
 
-const LayerShape kShape = {.head_dim = 64, .n_head_kv = 2};
-
 TEST(Policy, FormatsAreChosenWithTheRows) {
   const Profile profile = profile_of_formats();
   Policy policy = make_policy("curves");
@@ -190,7 +191,7 @@ TEST(Policy, FormatsAreChosenWithTheRows) {
        {KvBudget{KvBudget::Kind::kFraction, 0.2}, KvBudget{KvBudget::Kind::kRowsPerLayer, 200},
         KvBudget{KvBudget::Kind::kBytes, 0.2 * 3 * 1000 * static_cast<double>(bytes_per_row(kShape, {}))}}) {
     policy.budget = budget;
-    const auto budgets = make_budgets(kModel, policy, &profile, {kShape, 1000});
+    const auto budgets = make_budgets(kModel, policy, &profile, 1000);
     ASSERT_TRUE(budgets.ok()) << budgets.status().message();
     EXPECT_TRUE(budgets->of_bytes);
     EXPECT_EQ(budgets->budget.to_string(), budget.to_string());
@@ -207,7 +208,7 @@ TEST(Policy, FormatsAreChosenWithTheRows) {
 // Layers 1 and 2 slide, over a tenth of the prompt. Rounding is ruin to the first window and next to nothing to the
 // second, which is the bigger part of what a budget of bytes can spend.
 TEST(Policy, WindowsAreRoundedIfTheProfileSaysWhatItCosts) {
-  const ModelId model{kHash, "Tiny", "gemma3", 3, {1, 2}, 100};
+  const ModelId model{kHash, "Tiny", "gemma3", 3, {1, 2}, 100, kShape};
   Profile profile = profile_of_formats();
   profile.model = model;
   for (ProfileSample& sample : profile.samples) {
@@ -225,7 +226,7 @@ TEST(Policy, WindowsAreRoundedIfTheProfileSaysWhatItCosts) {
        {KvBudget{KvBudget::Kind::kFraction, 0.2}, KvBudget{KvBudget::Kind::kRowsPerLayer, 200},
         KvBudget{KvBudget::Kind::kBytes, (0.2 * 1000 + 2 * 100) * f16_row}}) {
     policy.budget = budget;
-    const auto budgets = make_budgets(model, policy, &profile, {kShape, 1000});
+    const auto budgets = make_budgets(model, policy, &profile, 1000);
     ASSERT_TRUE(budgets.ok()) << budgets.status().message();
     EXPECT_EQ(budgets->kv_format, (std::vector<KvFormat>{small, {}, small}));
     EXPECT_EQ(budgets->weights.weights[1], 0);
@@ -236,7 +237,7 @@ TEST(Policy, WindowsAreRoundedIfTheProfileSaysWhatItCosts) {
   }
   // Not measured: they stay in f16.
   for (ProfileSample& sample : profile.samples) sample.damage[5] = {0.001, 0, 0};
-  const auto budgets = make_budgets(model, policy, &profile, {kShape, 1000});
+  const auto budgets = make_budgets(model, policy, &profile, 1000);
   ASSERT_TRUE(budgets.ok()) << budgets.status().message();
   EXPECT_EQ(budgets->kv_format, (std::vector<KvFormat>{small, {}, {}}));
   EXPECT_NEAR(budgets->weights.weights[0] * 1000 * small_row, 0.2 * 1000 * f16_row, 2 * small_row);
@@ -247,17 +248,20 @@ TEST(Policy, WhatFormatsAreToldApartBy) {
   policy.kv_format = {};
   policy.auto_format = true;
   Profile profile = profile_of_formats();
-  expect_refused(make_budgets(kModel, policy, nullptr, {kShape, 1000}), StatusCode::kNotFound, {"needs a profile"});
-  expect_refused(make_budgets(kModel, policy, &profile), StatusCode::kInvalidArgument, {"--kv-type auto", "no model"});
+  expect_refused(make_budgets(kModel, policy, nullptr, 1000), StatusCode::kNotFound, {"needs a profile"});
+  expect_refused(make_budgets(kOlder, policy, &profile), StatusCode::kInvalidArgument, {"--kv-type auto", "(-m)"});
   // Heads of 48 have no blocks of 32: only f16 is left.
-  expect_refused(make_budgets(kModel, policy, &profile, {{.head_dim = 48, .n_head_kv = 2}, 1000}),
-                 StatusCode::kInvalidArgument, {"one kv format", "ripplekv profile"});
+  const ModelId narrow{kHash, "Tiny", "llama", 3, {}, 0, {.head_dim = 48, .n_head_kv = 2}};
+  profile.model = narrow;
+  expect_refused(make_budgets(narrow, policy, &profile, 1000), StatusCode::kInvalidArgument,
+                 {"one kv format", "ripplekv profile"});
+  profile.model = kModel;
   profile.settings.curve_fractions.pop_back();
   for (ProfileSample& sample : profile.samples) sample.damage.resize(4);
-  expect_refused(make_budgets(kModel, policy, &profile, {kShape, 1000}), StatusCode::kInvalidArgument,
+  expect_refused(make_budgets(kModel, policy, &profile, 1000), StatusCode::kInvalidArgument,
                  {"while all rows stay", "ripplekv profile"});
   policy.allocator = "uniform";
-  expect_refused(make_budgets(kModel, policy, &profile, {kShape, 1000}), StatusCode::kInvalidArgument,
+  expect_refused(make_budgets(kModel, policy, &profile, 1000), StatusCode::kInvalidArgument,
                  {"uniform, expected curves"});
 }
 
@@ -276,7 +280,7 @@ TEST(Policy, PredictsEachLayerInItsFormat) {
   EXPECT_NEAR(predicted({small, {}, small}, {0.4, 0.4, 0.4}), 0.31, 2e-3);  // the hull's grid
   // Of a window its format alone counts, whatever its rows are of the prompt.
   Profile sliding = profile;
-  sliding.model = {kHash, "Tiny", "gemma3", 3, {1}, 100};
+  sliding.model = {kHash, "Tiny", "gemma3", 3, {1}, 100, kShape};
   const auto of_window = [&](const KvFormat& format) {
     const std::vector<KvFormat> formats = {{}, format, {}};
     return predicted_damage(sliding, formats, std::vector<double>{1, 0.1, 1}).value();

@@ -93,7 +93,7 @@ TEST_F(SlidingTest, CurvesKnowWhatTheWindowsTake) {
   curves.kv_format = kF32Cache;
   const auto weights_of = [&](const KvBudget& budget) {
     curves.budget = budget;
-    const auto budgets = make_budgets(model_->id(), curves, &profile, {config().layer_shape(), 200});
+    const auto budgets = make_budgets(model_->id(), curves, &profile, 200);
     EXPECT_TRUE(budgets.ok()) << budgets.status().message();
     return budgets.ok() ? budgets->weights.weights : std::vector<double>();
   };

@@ -129,16 +129,21 @@ TEST(Report, BudgetRows) {
   EXPECT_EQ(texts(files.rows[0]).back(), "yes");
   EXPECT_EQ(texts(files.rows[1]).back(), "no");
 
-  inputs.budgets[0].budgets.budget = {KvBudget::Kind::kBytes, 1 << 20};
+  // Bytes are rows with the shape of the model's rows; artefacts without it are refused by name.
+  Budgets& of_bytes = inputs.budgets[0].budgets;
+  of_bytes.model.layer = {.head_dim = 64, .n_head_kv = 2};
+  of_bytes.budget = {KvBudget::Kind::kBytes, 1600.0 * static_cast<double>(bytes_per_row(of_bytes.model.layer, {}))};
   const auto bytes = budgets_section(inputs);
-  ASSERT_TRUE(bytes.ok());
-  EXPECT_EQ(bytes->warnings.size(), 1U);
-  EXPECT_EQ(table_of(*bytes, "Rows of each layer").columns, (std::vector<std::string>{"layer", "b.json"}));
+  ASSERT_TRUE(bytes.ok()) << bytes.status().message();
+  EXPECT_EQ(texts(table_of(*bytes, "Rows of each layer").rows[3]), (std::vector<std::string>{"3", "800", "800"}));
+  of_bytes.model.layer = {};
+  EXPECT_NE(budgets_section(inputs).status().message().find("a.json: budgets that count bytes"), std::string::npos);
+  of_bytes = inputs.budgets[1].budgets;
 
   inputs.n_prompt = 100;  // 25 rows a layer: fewer than the window and eight
   const auto small = budgets_section(inputs);
   ASSERT_FALSE(small.ok());
-  EXPECT_NE(small.status().message().find("b.json: "), std::string::npos) << small.status().message();
+  EXPECT_NE(small.status().message().find("a.json: "), std::string::npos) << small.status().message();
 }
 
 TEST(Report, ScoresAsInThePaper) {
