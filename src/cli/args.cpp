@@ -143,7 +143,10 @@ void add_args(OptionTable& table, ProfileArgs& args) {
     ProfileSettings& settings = args.settings;
     settings.kv_format = args.type.format();
     if (args.fit_formats && (args.type.k || args.type.v)) settings.curve_formats.clear();
-    if (settings.curve_fractions.empty()) settings.curve_formats.clear();
+    if (settings.curve_fractions.empty()) {
+      if (!args.fit_formats) return invalid_argument("--curve-types: got types for the curves that --curves none leaves out");
+      settings.curve_formats.clear();
+    }
     // What a type costs by itself: without it, types cannot be weighed against each other.
     const bool rounds = settings.formats_of_curves() != std::vector<KvFormat>{settings.kv_format};
     if (!settings.curve_fractions.empty() && settings.curve_fractions.back() >= 1) {

@@ -170,6 +170,11 @@ Status Chat::budget(const std::string& value) {
     const int64_t full = sequence->cache.n_pos() * sequence->cache.n_layer();
     line += fmt::format("; {} of {} rows are held after {}", sequence->cache.n_rows(), full,
                         counted(sequence->cache.n_pos(), "token"));
+    bool other_formats = false;  // those of another budget, under --kv-type auto
+    for (int il = 0; budgets && il < sequence->cache.n_layer(); ++il) {
+      other_formats |= sequence->cache.layer(il).format() != budgets->kv_format[static_cast<size_t>(il)];
+    }
+    if (other_formats) line += "; these and rows to come keep the K/V formats of their layers";
   }
   print_to_stderr(line);
   return ok_status();

@@ -470,6 +470,7 @@ TEST(Args, RefusesBadValues) {
       {{"profile", "--curves", "5%,0.05"}, {"--curves", "twice"}},
       {{"profile", "--kernel", "2"}, {"odd"}},
       {{"profile", "--curves", "100%"}, {"--curves: got 100% alone"}},
+      {{"profile", "--curves", "none", "--curve-types", "q8_0"}, {"--curve-types", "--curves none"}},
       {{"profile", "--curves", "1", "--curve-types", "q8_0"}, {"--curves: got 100% alone"}},
       {{"profile", "--curves", "100%", "--curve-types", "f16"}, {"--curves: got 100% alone"}},
       {{"allocate", "--target-top1", "95%,50%"}, {"--target-top1: got '95%,50%', expected a fraction"}},

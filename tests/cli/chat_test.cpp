@@ -141,6 +141,10 @@ TEST_F(ChatTest, BytesAreOfTheFullCacheInF16) {
   const Outcome out = chat(kLong + "\\n/budget\\n", "--kv-budget 30% --kv-type auto --profile p.json --window 8");
   EXPECT_EQ(count(out.text, "budget: 30% of the f16 cache's bytes (curves, snapkv)"), 1) << out.text;
   EXPECT_EQ(count(out.text, " full in f16 ("), 1) << out.text;
+  // Another budget would have other formats; what is held has those it was rounded to.
+  const std::string automatic = "--kv-budget 30% --kv-type auto --profile p.json --window 8";
+  EXPECT_EQ(count(out.text, "keep the K/V formats"), 0) << out.text;
+  EXPECT_EQ(count(chat(kLong + "\\n/budget 100%%\\n", automatic).text, "rows to come keep the K/V formats"), 1);
   EXPECT_EQ(count(chat("hello\\n", "--kv-type q8_0").text, " full ("), 1);
 }
 
