@@ -102,9 +102,11 @@ Result<std::vector<int64_t>> rows_for(const AllocationWeights& weights, int64_t 
 struct AllocatorInfo {
   std::string_view name;
   std::string_view summary;  // one line, with the paper
+  bool needs_profile = false;
 };
 
-// uniform, pyramid, ripple, curves; `file` (a budgets.json) is read by artefact.h and ends in the same rows_for().
+// uniform, pyramid, ripple, curves, head_curves; `file` (a budgets.json) is read by artefact.h and ends in the same rows_for().
 std::span<const AllocatorInfo> allocator_registry();
+bool needs_profile(std::string_view allocator);  // false for one that does not exist
 
 }  // namespace ripplekv

@@ -27,6 +27,9 @@ struct Budgets {
   SelectorOptions selector_options;
   int rows_floor_extra = 8;         // floor = protected rows of the selector + this
   AllocationWeights weights;        // [n_layer]; 0 where a sliding window is kept
+  // [n_layer][n_head_kv], each layer's summing to 1: what part of the layer's rows each KV head keeps. Empty: of all
+  // layers, or in place of one's: equal parts.
+  std::vector<std::vector<double>> head_shares;
   std::vector<KvFormat> kv_format;  // [n_layer]
   std::string settings;      // JSON object text: the allocator's own settings (r, gamma, transform, beta), for people
   std::string profile_hash;  // of the profile it was made from; empty if none

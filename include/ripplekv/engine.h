@@ -37,6 +37,11 @@ struct CachePlan {
   std::vector<KvFormat> format;  // [n_layer]
   std::string selector;
   SelectorOptions selector_options;
+  // [n_layer][n_head_kv] summing to rows[il] * n_head_kv: of heads that keep different numbers. Empty: of all layers, or
+  // in place of one's: equally many.
+  std::vector<std::vector<int64_t>> head_rows;
+  // What each head of layer il keeps of `rows` a head; other rows than planned are equal parts.
+  std::vector<int64_t> rows_of_heads(int il, int64_t rows, int n_head_kv) const;
   int64_t window_of(int il) const { return windows.empty() ? 0 : windows[static_cast<size_t>(il)]; }
   int64_t total_rows() const;  // of the layers that share the budget
   bool keeps_all() const;      // none of these is compressed
@@ -52,6 +57,9 @@ Result<CachePlan> plan_cache(const Budgets& budgets, const ModelConfig& config, 
 // Its rows alone, [n_layer], of budgets without their model. Errors: as plan_cache(); bytes where budgets.model.layer is
 // not known.
 Result<std::vector<int64_t>> plan_rows(const Budgets& budgets, int64_t n_prompt);
+// CachePlan::head_rows of these rows. REQUIRES: rows of plan_rows() or plan_cache() for the same prompt.
+Result<std::vector<std::vector<int64_t>>> plan_head_rows(const Budgets& budgets, std::span<const int64_t> rows,
+                                                         int64_t n_prompt);
 // The full cache.
 CachePlan plan_full(const ModelConfig& config, int64_t n_prompt, const KvFormat& format);
 

@@ -29,7 +29,9 @@ struct ProfileSettings {
   int64_t max_tokens = 2048;            // prompts are cut in the middle to this
   std::vector<double> curve_fractions;  // kept fractions of the damage curves, ascending; may be empty
   std::vector<KvFormat> curve_formats;  // each measured at every fraction; empty: kv_format alone
-  std::string selector = "snapkv";      // of the damage curves; its protected rows bound `evictable`
+  // Kept fractions, below 1, at which every KV head alone is compressed, with kv_format; may be empty.
+  std::vector<double> head_fractions;
+  std::string selector = "snapkv";  // of the damage curves; its protected rows bound `evictable`
   SelectorOptions selector_options;
   std::string weights = "native";  // native | f32 | bf16
   KvFormat kv_format;
@@ -56,6 +58,8 @@ struct ProfileSample {
   // [n_curve_point][n_layer], fractions within formats; layers with a sliding window: what the format alone costs,
   // where all rows stay, and 0 elsewhere
   std::vector<std::vector<double>> damage;
+  // [head_fractions][n_layer * n_head_kv], heads within layers; layers with a sliding window: 0
+  std::vector<std::vector<double>> head_damage;
 };
 
 struct Profile {
@@ -80,6 +84,8 @@ std::vector<LayerStatistic> sensitivity_of(const Profile& profile);
 std::vector<LayerStatistic> local_response_of(const Profile& profile);  // likewise
 // [n_layer] for a point of the curves: index of its format * curve_fractions.size() + index of its fraction.
 std::vector<LayerStatistic> damage_of(const Profile& profile, size_t point);
+// [n_layer * n_head_kv] at settings.head_fractions[i].
+std::vector<LayerStatistic> head_damage_of(const Profile& profile, size_t i);
 
 // Means moved towards their common mean as far as the noise explains their spread, so that a plan does not tell layers
 // apart that the samples do not: empirical Bayes on the logarithms (James and Stein 1961), weight tau^2 / (tau^2 +

@@ -78,13 +78,14 @@ Result<std::unique_ptr<Selector>> make_selector(std::string_view name, const Sel
 KeepList prune(std::span<const float> scores, int64_t n_rows, int n_head_kv, int64_t rows,
                const ProtectedRows& protected_rows);
 
-// As prune(), of heads that may have other numbers of rows than each other and that may share rows * n_head_kv rows
-// unequally (head-adaptive counts: Feng et al. 2024, "Ada-KV"). Every head keeps its protected rows, clamped as above,
-// and its best ones up to head_floor * rows in all, rounded down; the best of all other rows, whichever their head,
-// make up the sum, which is exact. Ties go to the lower row, then to the lower head. A head_floor of 1 gives heads of
-// equally many rows equal counts, and heads that have too few what they have. O(rows of all heads) on average.
-// scores: F32, n_rows[0] of head 0, then n_rows[1] of head 1, ... REQUIRES: as prune(), 0 <= head_floor <= 1.
-KeepList prune_heads(std::span<const float> scores, std::span<const int64_t> n_rows, int64_t rows,
+// As prune(), of heads that may have other numbers of rows than each other, that are to keep rows[head] each, and that
+// may share the sum of these by their scores (head-adaptive counts: Feng et al. 2024, "Ada-KV"). Every head keeps its
+// protected rows, clamped as above, and its best ones up to head_floor * rows[head] in all, rounded down; the best of
+// all other rows, whichever their head, make up the sum, which is exact as far as there are rows. Ties go to the lower
+// row, then to the lower head. A head_floor of 1 gives every head its count, and one that has too few what it has.
+// O(rows of all heads) on average. scores: F32, n_rows[0] of head 0, then n_rows[1] of head 1, ...
+// REQUIRES: as prune(), for each head; rows.size() == n_rows.size(); 0 <= head_floor <= 1.
+KeepList prune_heads(std::span<const float> scores, std::span<const int64_t> n_rows, std::span<const int64_t> rows,
                      const ProtectedRows& protected_rows, double head_floor);
 
 // Scores for prune_heads() of a layer seen in parts, each of which has some of its heads in their order.

@@ -40,6 +40,30 @@ Status check_sizes(const Budgets& budgets) {
   return ok_status();
 }
 
+Status check_heads(const Budgets& budgets) {
+  if (budgets.head_shares.empty()) return ok_status();
+  if (budgets.head_shares.size() != budgets.weights.weights.size()) {
+    return bad_key("layers", fmt::format("got heads of {} layers, expected {}", budgets.head_shares.size(),
+                                         budgets.weights.weights.size()));
+  }
+  for (size_t layer = 0; layer < budgets.head_shares.size(); ++layer) {
+    const std::vector<double>& shares = budgets.head_shares[layer];
+    if (shares.empty()) continue;
+    const std::string key = fmt::format("layers[{}].heads", layer);
+    if (std::cmp_not_equal(shares.size(), budgets.model.layer.n_head_kv)) {
+      return bad_key(key, fmt::format("got shares of {} heads, expected {} (model.n_head_kv)", shares.size(),
+                                      budgets.model.layer.n_head_kv));
+    }
+    for (double share : shares) {
+      if (!(share >= 0 && share <= 1)) return bad_key(key, fmt::format("got a share of {}, expected 0 to 1", share));
+    }
+    if (const double sum = sum_of(shares); !(std::abs(sum - 1) <= kSumTolerance)) {
+      return bad_key(key, fmt::format("the shares sum to {}, expected 1 (within {})", sum, kSumTolerance));
+    }
+  }
+  return ok_status();
+}
+
 Status check(const Budgets& budgets) {
   RKV_RETURN_IF_ERROR(check_model_id(budgets.model));
   RKV_RETURN_IF_ERROR(check_sizes(budgets));
@@ -53,6 +77,7 @@ Status check(const Budgets& budgets) {
   if (const double sum = sum_of(weights); !(sum > 0) || !std::isfinite(sum)) {
     return bad_key("layers", fmt::format("the shares sum to {}, expected a finite sum above 0", sum));
   }
+  RKV_RETURN_IF_ERROR(check_heads(budgets));
   if (!std::isfinite(budgets.weights.base_rows) || budgets.weights.base_rows < 0) {
     return bad_key("base_rows",
                    fmt::format("got {}, expected a finite number of at least 0", budgets.weights.base_rows));
@@ -102,6 +127,9 @@ Status read_layers(const JsonObject& root, Budgets& budgets) {
     budgets.weights.weights[layer] = share;
     RKV_ASSIGN_OR_RETURN(budgets.kv_format[layer].k, read_kv_type(entry, "k"));
     RKV_ASSIGN_OR_RETURN(budgets.kv_format[layer].v, read_kv_type(entry, "v"));
+    if (!entry.has("heads")) continue;
+    budgets.head_shares.resize(n_layer);
+    RKV_ASSIGN_OR_RETURN(budgets.head_shares[layer], entry.numbers("heads"));
   }
   const double sum = sum_of(budgets.weights.weights);
   if (!(std::abs(sum - 1) <= kSumTolerance)) {
@@ -156,6 +184,9 @@ Result<ordered_json> budgets_json(const Budgets& budgets) {
                       {"share", shares[layer]},
                       {"k", to_string(budgets.kv_format[layer].k)},
                       {"v", to_string(budgets.kv_format[layer].v)}});
+    if (!budgets.head_shares.empty() && !budgets.head_shares[layer].empty()) {
+      layers.back()["heads"] = budgets.head_shares[layer];
+    }
   }
   ordered_json body;
   body["model"] = to_json(budgets.model);

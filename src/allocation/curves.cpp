@@ -119,9 +119,9 @@ Status check(const DamageCurves& curves, double kept_fraction) {
 
 }  // namespace
 
-Result<std::vector<std::vector<double>>> damage_hulls(const DamageCurves& curves) {
+Result<DamageHulls> damage_hulls(const DamageCurves& curves) {
   RKV_RETURN_IF_ERROR(check(curves, /*kept_fraction=*/1));
-  std::vector<std::vector<double>> hulls;
+  DamageHulls hulls;
   for (size_t layer = 0; layer < curves.damage[0].size(); ++layer) {
     std::vector<double> damage;
     for (const auto& at_fraction : curves.damage) damage.push_back(at_fraction[layer]);
@@ -130,8 +130,7 @@ Result<std::vector<std::vector<double>>> damage_hulls(const DamageCurves& curves
   return hulls;
 }
 
-Result<double> predicted_damage(const DamageCurves& curves, std::span<const double> kept) {
-  RKV_ASSIGN_OR_RETURN(const auto hulls, damage_hulls(curves));
+double damage_at(std::span<const std::vector<double>> hulls, std::span<const double> kept) {
   RKV_CHECK(kept.size() == hulls.size());
   double sum = 0;
   for (size_t layer = 0; layer < hulls.size(); ++layer) {
@@ -143,9 +142,8 @@ Result<double> predicted_damage(const DamageCurves& curves, std::span<const doub
   return sum;
 }
 
-Result<AllocationWeights> curves_weights(const DamageCurves& curves, double kept_fraction) {
-  RKV_RETURN_IF_ERROR(check(curves, kept_fraction));
-  RKV_ASSIGN_OR_RETURN(const auto hulls, damage_hulls(curves));
+AllocationWeights weights_of_hulls(const DamageHulls& hulls, double kept_fraction) {
+  RKV_CHECK(kept_fraction > 0 && kept_fraction <= 1);
   const size_t n_layer = hulls.size();
   // One grid step at a time to the layer where it saves most; ties go to the lower layer.
   struct Gain {
@@ -169,6 +167,17 @@ Result<AllocationWeights> curves_weights(const DamageCurves& curves, double kept
   AllocationWeights result;
   for (int n : steps) result.weights.push_back(static_cast<double>(n) / kHullSteps);
   return result;
+}
+
+Result<double> predicted_damage(const DamageCurves& curves, std::span<const double> kept) {
+  RKV_ASSIGN_OR_RETURN(const DamageHulls hulls, damage_hulls(curves));
+  return damage_at(hulls, kept);
+}
+
+Result<AllocationWeights> curves_weights(const DamageCurves& curves, double kept_fraction) {
+  RKV_RETURN_IF_ERROR(check(curves, kept_fraction));
+  RKV_ASSIGN_OR_RETURN(const DamageHulls hulls, damage_hulls(curves));
+  return weights_of_hulls(hulls, kept_fraction);
 }
 
 }  // namespace ripplekv

@@ -12,8 +12,6 @@
 #include <cmath>
 #include <queue>
 
-#include "allocation/damage_hulls.h"
-
 namespace ripplekv {
 namespace {
 
@@ -103,8 +101,7 @@ FormatChoice solve(const std::vector<Layer>& layers, double budget) {
 Status check(std::span<const FormatCurves> formats, double bytes, double kept_min, std::span<const double> held) {
   if (formats.empty()) return invalid_argument("formats: got none, expected at least one");
   for (const FormatCurves& of : formats) {
-    if (of.dropping.damage.empty() || of.at_full.size() != of.dropping.damage[0].size() ||
-        of.at_full.size() != formats[0].at_full.size()) {
+    if (of.at_full.size() != of.dropping.size() || of.at_full.size() != formats[0].at_full.size()) {
       return invalid_argument(
           fmt::format("formats: got damages of {} layers, expected {}", of.at_full.size(), formats[0].at_full.size()));
     }
@@ -146,7 +143,6 @@ Result<FormatChoice> choose_formats(std::span<const FormatCurves> formats, doubl
   std::vector<Layer> all(n_layer);
   std::vector<std::vector<Layer>> of_format(formats.size(), std::vector<Layer>(n_layer));
   for (size_t f = 0; f < formats.size(); ++f) {
-    RKV_ASSIGN_OR_RETURN(const auto hulls, damage_hulls(formats[f].dropping));
     for (size_t il = 0; il < n_layer; ++il) {
       std::vector<Option>& options = of_format[f][il].options;
       const auto add = [&](double kept, double dropping) {
@@ -156,7 +152,7 @@ Result<FormatChoice> choose_formats(std::span<const FormatCurves> formats, doubl
         add(held[il], 0);
       } else {
         for (size_t step = first_step; step <= kHullSteps; ++step)
-          add(static_cast<double>(step) / kHullSteps, hulls[il][step - 1]);
+          add(static_cast<double>(step) / kHullSteps, formats[f].dropping[il][step - 1]);
       }
       all[il].options.insert(all[il].options.end(), options.begin(), options.end());
       make_hull(of_format[f][il]);

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "ripplekv/allocation.h"
+#include "allocation/damage_hulls.h"
 
 namespace ripplekv {
 
@@ -18,7 +18,7 @@ namespace ripplekv {
 struct FormatCurves {
   double bytes_per_row = 0;     // of one layer; above 0
   std::vector<double> at_full;  // [n_layer] nats while all rows stay: what the format alone costs
-  DamageCurves dropping;        // nats beyond at_full
+  DamageHulls dropping;         // nats beyond at_full
 };
 
 struct FormatChoice {
@@ -31,8 +31,7 @@ struct FormatChoice {
 // the fraction that a layer holds whatever the budget (a sliding window), whose format alone is chosen; 0: chosen.
 // A larger budget is never foretold more damage, and no budget more than the best single format for all layers has.
 // Where even kept_min in the cheapest format costs more than `bytes`, that is what is returned.
-// Errors: as curves_weights(), naming no format; none given; numbers of layers that disagree; numbers not finite or <
-// 0.
+// Errors: no format given; numbers of layers that disagree; numbers not finite or < 0.
 Result<FormatChoice> choose_formats(std::span<const FormatCurves> formats, double bytes, double kept_min,
                                     std::span<const double> held = {});
 

@@ -28,7 +28,7 @@ Status profile_if_asked(const RunArgs& args, const Model& model) {
   profiled_model.n_ctx = 0;  // of the run, not of the model's profile
   RKV_ASSIGN_OR_RETURN(const Profiled profiled,
                        profile_with_progress(profiled_model, ProfileArgs().settings, "", ProfileArgs().n_sample, named,
-                                             /*fresh=*/false, /*fit_curves=*/true, /*fit_formats=*/true));
+                                             /*fresh=*/false, ProfileArgs().fit));
   print_to_stderr(fmt::format("profiled in {}", human_duration(profiled.profile.seconds)));
   return ok_status();
 }

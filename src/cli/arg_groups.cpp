@@ -218,13 +218,14 @@ void add_allocator_args(OptionTable& table, AllocatorArgs& allocator, SelectorAr
            {.names = "--allocator",
             .value = "NAME",
             .help = may_be_file ? help + ", or file with --budget" : help,
-            .default_text = may_be_file ? "curves if the profile has them, else ripple; without a profile uniform"
-                                        : "curves if the profile has them, else ripple"},
+            .default_text = may_be_file ? "head_curves or curves if the profile has them, else ripple; without a profile "
+                                          "uniform"
+                                        : "head_curves or curves if the profile has them, else ripple"},
            allocator.name, names);
   add_path(table,
            {.names = "--profile",
             .value = "FILE",
-            .help = "The model's profile (ripple, curves)",
+            .help = "The model's profile (ripple, curves, head_curves)",
             .default_text = "the one in the cache folder"},
            allocator.profile_file);
   add_real(

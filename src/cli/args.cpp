@@ -97,10 +97,21 @@ void add_measuring_args(OptionTable& table, ProfileArgs& args) {
                            "types also with all rows",
                    .default_text = "5%,10%,20%,40%, as far as the samples are long enough"},
                   [&args](std::string_view text) -> Status {
-                    args.fit_curves = false;
+                    args.fit.curves = false;
                     args.settings.curve_fractions.clear();
                     if (text == "none") return ok_status();
                     RKV_ASSIGN_OR_RETURN(args.settings.curve_fractions, parse_curves(text));
+                    return ok_status();
+                  });
+  table.add_value({.names = "--head-curves",
+                   .value = "LIST|none",
+                   .help = "Also compress each KV head alone to these fractions, for the allocator head_curves",
+                   .default_text = "10%,40%, of models with several KV heads"},
+                  [&args](std::string_view text) -> Status {
+                    args.fit.heads = false;
+                    args.settings.head_fractions.clear();
+                    if (text == "none") return ok_status();
+                    RKV_ASSIGN_OR_RETURN(args.settings.head_fractions, parse_curves(text));
                     return ok_status();
                   });
   add_parsed(table,
@@ -109,7 +120,7 @@ void add_measuring_args(OptionTable& table, ProfileArgs& args) {
               .help = "Types that the damage is measured with, K/V or one for both, as in f16,q8_0/q4_0",
               .default_text = "f16,q8_0,q8_0/q4_0; those of the cache if they are given"},
              settings.curve_formats, [&args](std::string_view text) {
-               args.fit_formats = false;
+               args.fit.formats = false;
                return parse_formats(text);
              });
 }
@@ -142,9 +153,13 @@ void add_args(OptionTable& table, ProfileArgs& args) {
     args.settings.weights = args.model.weights;
     ProfileSettings& settings = args.settings;
     settings.kv_format = args.type.format();
-    if (args.fit_formats && (args.type.k || args.type.v)) settings.curve_formats.clear();
+    if (args.fit.formats && (args.type.k || args.type.v)) settings.curve_formats.clear();
+    if (!settings.head_fractions.empty() && settings.head_fractions.back() >= 1) {
+      return invalid_argument("--head-curves: got 100%, which drops no row, expected fractions below it, or none");
+    }
+    if (settings.curve_fractions.empty() && args.fit.heads) settings.head_fractions.clear();
     if (settings.curve_fractions.empty()) {
-      if (!args.fit_formats) return invalid_argument("--curve-types: got types for the curves that --curves none leaves out");
+      if (!args.fit.formats) return invalid_argument("--curve-types: got types for the curves that --curves none leaves out");
       settings.curve_formats.clear();
     }
     // What a type costs by itself: without it, types cannot be weighed against each other.

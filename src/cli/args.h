@@ -103,6 +103,13 @@ struct InspectArgs {
   OutputArgs output;
 };
 
+// Which measurements are our choice, and are left out where they cannot be had, in place of an error.
+struct ProfileFit {
+  bool curves = false;   // fractions too small for the samples
+  bool formats = false;  // those that the model's rows cannot have
+  bool heads = false;    // of a model with one KV head, and likewise fractions too small
+};
+
 struct ProfileArgs {
   static constexpr std::string_view kName = "profile";
   static constexpr std::string_view kSummary =
@@ -110,6 +117,7 @@ struct ProfileArgs {
   static constexpr std::string_view kExample = "-m model.gguf -o profile.json";
   ProfileArgs() {
     settings.curve_fractions = {0.05, 0.1, 0.2, 0.4, 1};
+    settings.head_fractions = {0.1, 0.4};
     settings.curve_formats = {{}, {KvType::kQ8_0, KvType::kQ8_0}, {KvType::kQ8_0, KvType::kQ4_0}};
   }
   ModelArgs model;
@@ -118,8 +126,7 @@ struct ProfileArgs {
   ProfileSettings settings;  // complete but for `calibration`: the other members that repeat
                              // one of ours agree with it
   std::string calibration;   // file or folder; empty: the built-in generator
-  bool fit_curves = true;    // the fractions are ours: those too small for the samples are left out
-  bool fit_formats = true;   // likewise formats that the model's rows cannot have
+  ProfileFit fit = {true, true, true};
   int n_sample = 8;
   std::string output_file;  // empty: the cache folder, under the model's fingerprint
   bool fresh = false;       // do not resume

@@ -134,10 +134,11 @@ Result<Budgets> Chat::budgets_for(const KvBudget& wanted) {
   if (held && !from_flags_) {
     Budgets budgets = *held;
     budgets.budget = wanted;
-    if (budgets.allocator == "curves" && wanted.to_string() != held->budget.to_string()) {
-      print_to_stderr(
-          "note: the layers keep their shares, which curves made for the budget that the file or session came with; "
-          "'ripplekv allocate' makes others");
+    if (budgets.allocator.ends_with("curves") && wanted.to_string() != held->budget.to_string()) {
+      print_to_stderr(fmt::format(
+          "note: the layers keep their shares, which {} made for the budget that the file or session came with; "
+          "'ripplekv allocate' makes others",
+          budgets.allocator));
     }
     return budgets;
   }

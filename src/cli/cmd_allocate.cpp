@@ -3,6 +3,7 @@
 //
 // ripplekv allocate: a profile and a global budget -> rows per layer.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -31,10 +32,9 @@ bool measures(const AllocateArgs& args) { return args.audit || has_target(args);
 
 Result<Subject> find_subject(const AllocateArgs& args) {
   Subject subject;
-  const bool needs_profile =
-      args.allocator.name.empty() || args.allocator.name == "ripple" || args.allocator.name == "curves";
+  const bool by_profile = args.allocator.name.empty() || needs_profile(args.allocator.name);
   const bool needs_model = !args.model.path.empty() || args.model.n_ctx > 0 || args.allocator.profile_file.empty() ||
-                           !needs_profile || measures(args);
+                           !by_profile || measures(args);
   if (needs_model) {
     RKV_ASSIGN_OR_RETURN(const std::string path, model_path_or_default(args.model.path));
     if (measures(args)) {
@@ -45,7 +45,7 @@ Result<Subject> find_subject(const AllocateArgs& args) {
       RKV_ASSIGN_OR_RETURN(subject.model, Model::load(path, {.n_ctx = args.model.n_ctx}));
     }
     subject.id = subject.model->id();
-    if (needs_profile) {
+    if (by_profile) {
       RKV_ASSIGN_OR_RETURN(subject.profile, find_profile(args.allocator.profile_file, subject.id));
     }
     return subject;
@@ -109,7 +109,7 @@ Result<Measured> audit(const std::vector<ResultLine>& lines, double kept, const 
   RKV_ASSIGN_OR_RETURN(const CachePlan plan, plan_cache(budgets, subject.model->config(), n_prompt));
   std::vector<double> fractions;
   for (int64_t rows : plan.rows) fractions.push_back(static_cast<double>(rows) / static_cast<double>(n_prompt));
-  RKV_ASSIGN_OR_RETURN(measured.predicted, predicted_damage(*subject.profile, plan.format, fractions));
+  RKV_ASSIGN_OR_RETURN(measured.predicted, predicted_damage(*subject.profile, budgets.allocator, plan.format, fractions));
   return measured;
 }
 
@@ -123,7 +123,7 @@ Status cmd_allocate(const AllocateArgs& args) {
         fmt::format("--audit: got a budget of {}, expected a fraction such as 10%", policy.budget.to_string()));
   }
   RKV_ASSIGN_OR_RETURN(const Subject subject, find_subject(args));
-  if (policy.allocator.empty()) policy.allocator = usual_allocator(subject.profile);
+  if (policy.allocator.empty()) policy.allocator = usual_allocator(subject.profile, policy);
   if (subject.profile && !subject.profile->complete()) print_to_stderr("note: " + unfinished_note(*subject.profile));
   if (subject.profile) {
     const std::string note = curves_note(*subject.profile, policy);
@@ -145,6 +145,7 @@ Status cmd_allocate(const AllocateArgs& args) {
     RKV_ASSIGN_OR_RETURN(measured, audit(lines, policy.budget.value, subject, budgets));
   }
   RKV_ASSIGN_OR_RETURN(const std::vector<int64_t> rows, plan_rows(budgets, args.n_prompt));
+  RKV_ASSIGN_OR_RETURN(const auto head_rows, plan_head_rows(budgets, rows, args.n_prompt));
   const std::vector<int> sharing = subject.id.compressible_layers();
   int64_t total = 0;  // of the layers that share the budget
   for (int il : sharing) total += rows[static_cast<size_t>(il)];
@@ -164,6 +165,7 @@ Status cmd_allocate(const AllocateArgs& args) {
                                    {"total_rows", total},
                                    {"kept_fraction", kept},
                                    {"output", args.output_file}};
+    if (!head_rows.empty()) json["head_rows"] = head_rows;
     for (const KvFormat& format : budgets.kv_format) {
       json["k"].push_back(to_string(format.k));
       json["v"].push_back(to_string(format.v));
@@ -184,6 +186,7 @@ Status cmd_allocate(const AllocateArgs& args) {
           100.0 * static_cast<double>(rows[il]) / static_cast<double>(args.n_prompt),
           fmt::format("{}/{}", to_string(format.k), to_string(format.v)),
           slides ? "sliding window, outside the budget" : std::string(static_cast<size_t>(40 * rows[il] / top), '#'));
+    if (!head_rows.empty() && !head_rows[il].empty()) print("       heads {}\n", fmt::format("{}", fmt::join(head_rows[il], ", ")));
   }
   print("{:>5}  {:>8}  {:>6.1f}%  of a prompt of {} tokens, {} with budget {}\n", "all", total, 100.0 * kept,
         args.n_prompt, budgets.allocator, budget_text(budgets));

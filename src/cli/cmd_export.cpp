@@ -3,6 +3,7 @@
 //
 // ripplekv export: the rows of a budgets file at a prompt's length, in the words of other programs.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>
 
@@ -31,7 +32,11 @@ std::string as_kvpress(const Budgets& budgets, const std::vector<int64_t>& rows,
   return json_text(json) + "\n";
 }
 
-std::string as_json(const Budgets& budgets, const std::vector<int64_t>& rows, int64_t n_prompt) {
+// [n_layer][n_head_kv]; equal parts are empty.
+using RowsOfHeads = std::vector<std::vector<int64_t>>;
+
+std::string as_json(const Budgets& budgets, const std::vector<int64_t>& rows, const RowsOfHeads& heads,
+                    int64_t n_prompt) {
   nlohmann::ordered_json layers = nlohmann::json::array();
   for (size_t il = 0; il < rows.size(); ++il) {
     layers.push_back({{"layer", il},
@@ -39,6 +44,7 @@ std::string as_json(const Budgets& budgets, const std::vector<int64_t>& rows, in
                       {"kept_fraction", static_cast<double>(rows[il]) / static_cast<double>(n_prompt)},
                       {"k", to_string(budgets.kv_format[il].k)},
                       {"v", to_string(budgets.kv_format[il].v)}});
+    if (!heads.empty() && !heads[il].empty()) layers.back()["head_rows"] = heads[il];
   }
   const nlohmann::ordered_json json = {{"model", budgets.model.name},
                                        {"fingerprint", budgets.model.fingerprint},
@@ -50,11 +56,15 @@ std::string as_json(const Budgets& budgets, const std::vector<int64_t>& rows, in
   return json_text(json) + "\n";
 }
 
-std::string as_csv(const Budgets& budgets, const std::vector<int64_t>& rows, int64_t n_prompt) {
-  std::string text = "layer,rows,kept_fraction,k,v\n";
+std::string as_csv(const Budgets& budgets, const std::vector<int64_t>& rows, const RowsOfHeads& heads,
+                   int64_t n_prompt) {
+  std::string text = "layer,rows,kept_fraction,k,v,head_rows\n";
   for (size_t il = 0; il < rows.size(); ++il) {
-    text += fmt::format("{},{},{},{},{}\n", il, rows[il], static_cast<double>(rows[il]) / static_cast<double>(n_prompt),
-                        to_string(budgets.kv_format[il].k), to_string(budgets.kv_format[il].v));
+    const std::vector<int64_t> of_heads = heads.empty() ? std::vector<int64_t>() : heads[il];
+    text += fmt::format("{},{},{},{},{},{}\n", il, rows[il],
+                        static_cast<double>(rows[il]) / static_cast<double>(n_prompt),
+                        to_string(budgets.kv_format[il].k), to_string(budgets.kv_format[il].v),
+                        fmt::join(of_heads, " "));
   }
   return text;
 }
@@ -63,6 +73,12 @@ std::string as_csv(const Budgets& budgets, const std::vector<int64_t>& rows, int
 
 Status cmd_export(const ExportArgs& args) {
   RKV_ASSIGN_OR_RETURN(const Budgets budgets, read_budgets(args.budget_file));
+  if (args.to == "kvpress" && !budgets.head_shares.empty()) {
+    return unsupported(
+        fmt::format("{}: every KV head keeps rows of its own number (head_curves), expected equal parts, which are all "
+                    "that kvpress's PerLayerCompressionPress keeps; --to json and csv have the rows of every head",
+                    args.budget_file));
+  }
   if (args.to == "kvpress" && budgets.selector_options.head_floor < 1) {
     return unsupported(
         fmt::format("{}: its KV heads share a layer's rows (head_floor {:g}), expected equal parts (1), which are all "
@@ -72,9 +88,10 @@ Status cmd_export(const ExportArgs& args) {
   const Result<std::vector<int64_t>> planned = plan_rows(budgets, args.n_prompt);
   if (!planned.ok()) return planned.status().with_context(args.budget_file);
   const std::vector<int64_t>& rows = *planned;
+  RKV_ASSIGN_OR_RETURN(const RowsOfHeads heads, plan_head_rows(budgets, rows, args.n_prompt));
   const std::string text = args.to == "kvpress" ? as_kvpress(budgets, rows, args.n_prompt)
-                           : args.to == "csv"   ? as_csv(budgets, rows, args.n_prompt)
-                                                : as_json(budgets, rows, args.n_prompt);
+                           : args.to == "csv"   ? as_csv(budgets, rows, heads, args.n_prompt)
+                                                : as_json(budgets, rows, heads, args.n_prompt);
   if (args.output_file.empty()) {
     print("{}", text);
     return ok_status();

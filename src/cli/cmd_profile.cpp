@@ -49,7 +49,7 @@ void print_table(const Profile& profile) {
 Status cmd_profile(const ProfileArgs& args) {
   RKV_ASSIGN_OR_RETURN(const Profiled profiled,
                        profile_with_progress(args.model, args.settings, args.calibration, args.n_sample,
-                                             args.output_file, args.fresh, args.fit_curves, args.fit_formats));
+                                             args.output_file, args.fresh, args.fit));
   if (!profiled.first_rank) return ok_status();
   const Profile& profile = profiled.profile;
   if (args.output.json) {

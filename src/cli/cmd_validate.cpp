@@ -59,7 +59,7 @@ Status cmd_validate(const ValidateArgs& args) {
         fmt::format("{} of {}: {}", parts.size(), perturbations().size(), perturbation.name);
     RKV_ASSIGN_OR_RETURN(Profiled profiled,
                          profile_with_progress(args.model, settings, args.data, args.n_sample, parts.back(), args.fresh,
-                                               /*fit_curves=*/false, /*fit_formats=*/false, announcement));
+                                               ProfileFit(), announcement));
     first_rank = profiled.first_rank;
     measured.push_back(std::move(profiled.profile));
   }

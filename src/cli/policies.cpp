@@ -8,7 +8,7 @@
 namespace ripplekv {
 
 Result<const Profile*> Profiles::of(const PolicyArgs& policy, const std::string& fallback) {
-  if (policy.allocator.name != "ripple" && policy.allocator.name != "curves") return nullptr;
+  if (!needs_profile(policy.allocator.name)) return nullptr;
   const std::string& path = policy.allocator.profile_file.empty() ? fallback : policy.allocator.profile_file;
   if (!read_.contains(path)) {
     RKV_ASSIGN_OR_RETURN(read_[path], find_profile(path, model_));

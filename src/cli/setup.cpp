@@ -110,7 +110,6 @@ Result<Policy> make_policy(const KvBudget& budget, const AllocatorArgs& allocato
   policy.selector_options = selector.options;
   policy.kv_format = type.automatic ? KvFormat{} : type.format();
   policy.auto_format = type.automatic;
-  if (policy.auto_format && policy.allocator.empty()) policy.allocator = "curves";  // the one that chooses formats
   return policy;
 }
 
@@ -120,7 +119,7 @@ std::string unfinished_note(const Profile& profile) {
 }
 
 std::string curves_note(const Profile& profile, const Policy& policy) {
-  if (policy.allocator != "curves") return "";
+  if (!policy.allocator.ends_with("curves")) return "";
   const ProfileSettings& measured = profile.settings;
   const std::vector<KvFormat> formats = measured.formats_of_curves();
   std::string with;
@@ -137,8 +136,10 @@ std::string curves_note(const Profile& profile, const Policy& policy) {
   return fmt::format("the profile's curves were measured with {}; 'ripplekv profile' measures others", with);
 }
 
-std::string usual_allocator(const std::optional<Profile>& profile) {
-  return profile && !profile->settings.curve_fractions.empty() ? "curves" : "ripple";
+std::string usual_allocator(const std::optional<Profile>& profile, const Policy& policy) {
+  if (profile && !profile->settings.head_fractions.empty()) return "head_curves";
+  const bool has_curves = profile && !profile->settings.curve_fractions.empty();
+  return has_curves || policy.auto_format ? "curves" : "ripple";
 }
 
 Result<std::optional<Budgets>> resolve_budgets(const KvArgs& args, const Model& model, std::string& note) {
@@ -155,12 +156,12 @@ Result<std::optional<Budgets>> resolve_budgets(const KvArgs& args, const Model& 
   if (!args.budget) return budgets;
   RKV_ASSIGN_OR_RETURN(Policy policy, make_policy(*args.budget, args.allocator, args.selector, args.type));
   std::optional<Profile> profile;
-  if (policy.allocator.empty() || policy.allocator == "ripple" || policy.allocator == "curves") {
+  if (policy.allocator.empty() || needs_profile(policy.allocator)) {
     RKV_ASSIGN_OR_RETURN(profile, find_profile(args.allocator.profile_file, model.id()));
   }
   if (policy.allocator.empty()) {
-    policy.allocator = profile ? usual_allocator(profile) : "uniform";
-    if (!profile) {
+    policy.allocator = profile || policy.auto_format ? usual_allocator(profile, policy) : "uniform";
+    if (policy.allocator == "uniform") {
       note =
           "no profile of this model: every layer gets the same budget; 'ripplekv profile' (or --auto-profile) measures "
           "one";
@@ -199,8 +200,8 @@ Result<std::vector<ProfilerSample>> calibration_samples(const Model& model, cons
 }
 
 Result<Profiled> profile_with_progress(ModelArgs model_args, ProfileSettings settings, const std::string& calibration,
-                                       int n_sample, const std::string& path, bool fresh, bool fit_curves,
-                                       bool fit_formats, const std::string& announcement) {
+                                       int n_sample, const std::string& path, bool fresh, const ProfileFit& fit,
+                                       const std::string& announcement) {
   RKV_ASSIGN_OR_RETURN(const std::string model_path, model_path_or_default(model_args.path));
   RKV_ASSIGN_OR_RETURN(const auto file, GgufFile::open(model_path));
   Profiled result;
@@ -220,15 +221,18 @@ Result<Profiled> profile_with_progress(ModelArgs model_args, ProfileSettings set
   }
   RKV_ASSIGN_OR_RETURN(const std::vector<ProfilerSample> samples,
                        calibration_samples(model, calibration, n_sample, settings.seed, settings.max_tokens));
-  if (fit_curves) {
-    RKV_ASSIGN_OR_RETURN(const auto selector, make_selector(settings.selector, settings.selector_options));
-    size_t n_least = samples[0].ids.size();
-    for (const ProfilerSample& sample : samples) n_least = std::min(n_least, sample.ids.size());
-    std::erase_if(settings.curve_fractions, [&](double kept) {
-      return kept * static_cast<double>(n_least) < static_cast<double>(selector->protected_rows().count() + 1);
-    });
+  RKV_ASSIGN_OR_RETURN(const auto selector, make_selector(settings.selector, settings.selector_options));
+  size_t n_least = samples[0].ids.size();
+  for (const ProfilerSample& sample : samples) n_least = std::min(n_least, sample.ids.size());
+  const auto too_few = [&](double kept) {
+    return kept * static_cast<double>(n_least) < static_cast<double>(selector->protected_rows().count() + 1);
+  };
+  if (fit.curves) std::erase_if(settings.curve_fractions, too_few);
+  if (fit.heads) {
+    std::erase_if(settings.head_fractions, too_few);
+    if (model.config().n_head_kv == 1) settings.head_fractions.clear();
   }
-  if (fit_formats) {
+  if (fit.formats) {
     std::erase_if(settings.curve_formats,
                   [&](const KvFormat& format) { return !check_kv_format(format, model.config().head_dim).ok(); });
   }

@@ -41,7 +41,7 @@ std::string curves_note(const Profile& profile, const Policy& policy);
 
 // The allocator where none was named: what the profile has measured best. "ripple" without one: it names what is
 // missing.
-std::string usual_allocator(const std::optional<Profile>& profile);
+std::string usual_allocator(const std::optional<Profile>& profile, const Policy& policy);
 
 // Nullopt: no budget was asked for, the cache stays full. `note` receives a sentence the user should see (e.g. that
 // budgets are uniform for want of a profile), or "".
@@ -62,12 +62,10 @@ struct Profiled {
 };
 
 // Loads the model and profiles it with a progress line, as one of several ranks where there are. path: of the artefact;
-// empty: the cache folder's, under the model's fingerprint. calibration: as above. fit_curves: kept fractions that
-// leave some sample too few rows for the selector are not measured, in place of an error; fit_formats: nor are formats
-// that the model's rows cannot have. announcement: said on stderr once nothing refuses to begin.
+// empty: the cache folder's, under the model's fingerprint. calibration: as above. announcement: said on stderr once nothing refuses to begin.
 Result<Profiled> profile_with_progress(ModelArgs model_args, ProfileSettings settings, const std::string& calibration,
-                                       int n_sample, const std::string& path, bool fresh, bool fit_curves,
-                                       bool fit_formats, const std::string& announcement = "");
+                                       int n_sample, const std::string& path, bool fresh, const ProfileFit& fit,
+                                       const std::string& announcement = "");
 
 void print_to_stderr(const std::string& line);
 

@@ -83,6 +83,7 @@ Result<Sequence> Engine::prefill(std::span<const int32_t> tokens, const CachePla
 
 Status Engine::fill(PrefillRequest request, Fill how, const MemoryForecast& forecast, const PrefillOptions& options,
                     int64_t beside, Sequence& next) {
+  const ModelConfig& config = model_->config();
   const CachePlan& plan = next.plan;
   const KvCache& cache = *request.cache;
   const auto n_tokens = static_cast<int64_t>(request.tokens.size());
@@ -111,7 +112,8 @@ Status Engine::fill(PrefillRequest request, Fill how, const MemoryForecast& fore
         keep = layer.last_rows(rows);
       } else {
         RKV_ASSIGN_OR_RETURN(const LayerView seen, view(selector->needs(), request.n_query));
-        keep = prune_heads(score_parts(*selector, seen.taps), layer.head_rows(), rows, selector->protected_rows(),
+        keep = prune_heads(score_parts(*selector, seen.taps), layer.head_rows(),
+                           plan.rows_of_heads(il, rows, config.n_head_kv), selector->protected_rows(),
                            plan.selector_options.head_floor);
       }
       if (round) {
@@ -310,9 +312,10 @@ Status Engine::compress_outgrown(Sequence& sequence) {
     ggml_tensor* queries = window.queries ? window.queries->tensor(static_cast<size_t>(il)) : nullptr;
     RKV_ASSIGN_OR_RETURN(const LayerView view, view_layer(*forward_, il, layer, window.selector->needs(), queries,
                                                           nullptr, window.n_filled - n_window, n_window));
-    RKV_RETURN_IF_ERROR(
-        layer.compact(prune_heads(score_parts(*window.selector, view.taps), head_rows, rows,
-                                  window.selector->protected_rows(), sequence.plan.selector_options.head_floor)));
+    RKV_RETURN_IF_ERROR(layer.compact(
+        prune_heads(score_parts(*window.selector, view.taps), head_rows,
+                    sequence.plan.rows_of_heads(il, rows, config.n_head_kv), window.selector->protected_rows(),
+                    sequence.plan.selector_options.head_floor)));
   }
   if (window.queries && window.n_filled == 2 * window.width) {
     std::vector<uint8_t> last;

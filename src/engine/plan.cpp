@@ -3,6 +3,7 @@
 //
 // From a policy and a prompt's length to rows, bytes and a forecast: arithmetic only, no graph.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -10,6 +11,7 @@
 #include <cstdlib>
 #include <functional>
 #include <numeric>
+#include <utility>
 
 #include "base/text.h"
 #include "cache/tensor_arena.h"
@@ -185,6 +187,12 @@ bool CachePlan::keeps_all() const {
   return true;
 }
 
+std::vector<int64_t> CachePlan::rows_of_heads(int il, int64_t of_layer, int n_head_kv) const {
+  const auto layer = static_cast<size_t>(il);
+  if (!head_rows.empty() && !head_rows[layer].empty() && of_layer == rows[layer]) return head_rows[layer];
+  return std::vector<int64_t>(static_cast<size_t>(n_head_kv), of_layer);
+}
+
 int64_t CachePlan::rows_after(int il, int64_t n_decode) const {
   const int64_t kept = rows[static_cast<size_t>(il)];
   if (window_of(il) > 0) return std::min(kept + n_decode, window_of(il) + kWindowSlack);
@@ -192,6 +200,27 @@ int64_t CachePlan::rows_after(int il, int64_t n_decode) const {
   // The row that is one too many is there before the layer is compressed.
   return std::min(kept + n_decode, std::max(kept, rows_floor) + decode_slack + 1);
 }
+
+namespace {
+
+Status check_head_rows(const CachePlan& plan, size_t il, int n_head_kv) {
+  if (plan.head_rows.empty()) return ok_status();
+  if (plan.head_rows.size() != plan.rows.size()) {
+    return mismatch(fmt::format("cache plan: has heads of {} layers, the model has {} layers", plan.head_rows.size(),
+                                plan.rows.size()));
+  }
+  const std::vector<int64_t>& heads = plan.head_rows[il];
+  if (heads.empty()) return ok_status();
+  const bool fit = std::cmp_equal(heads.size(), n_head_kv) && std::all_of(heads.begin(), heads.end(), [&](int64_t n) {
+                     return n >= 1 && n <= plan.n_prompt;
+                   });
+  if (fit && std::accumulate(heads.begin(), heads.end(), int64_t{0}) == plan.rows[il] * n_head_kv) return ok_status();
+  return invalid_argument(fmt::format("cache plan: the heads of layer {} are to keep {} rows, expected {} in all, 1 to "
+                                      "{} in each of {}",
+                                      il, fmt::join(heads, ", "), plan.rows[il] * n_head_kv, plan.n_prompt, n_head_kv));
+}
+
+}  // namespace
 
 Status check_plan(const CachePlan& plan, const ModelConfig& config) {
   const auto n_layer = static_cast<size_t>(config.n_layer);
@@ -210,6 +239,7 @@ Status check_plan(const CachePlan& plan, const ModelConfig& config) {
                                           plan.rows[il], std::min(window, plan.n_prompt)));
     }
     RKV_RETURN_IF_ERROR(check_kv_format(plan.format[il], config.head_dim));
+    RKV_RETURN_IF_ERROR(check_head_rows(plan, il, config.n_head_kv));
   }
   return make_selector(plan.selector, plan.selector_options).status();
 }
@@ -243,6 +273,21 @@ Result<std::vector<int64_t>> plan_rows(const Budgets& budgets, int64_t n_prompt)
   return rows;
 }
 
+Result<std::vector<std::vector<int64_t>>> plan_head_rows(const Budgets& budgets, std::span<const int64_t> rows,
+                                                         int64_t n_prompt) {
+  RKV_ASSIGN_OR_RETURN(const auto selector, make_selector(budgets.selector, budgets.selector_options));
+  const int64_t floor = floor_of(budgets, *selector);
+  std::vector<std::vector<int64_t>> head_rows(budgets.head_shares.size());
+  for (size_t il = 0; il < head_rows.size(); ++il) {
+    const std::vector<double>& shares = budgets.head_shares[il];
+    if (shares.empty() || rows[il] == n_prompt) continue;
+    // As layers share a budget.
+    const auto n_head = static_cast<int64_t>(shares.size());
+    RKV_ASSIGN_OR_RETURN(head_rows[il], rows_for({shares, 0}, rows[il] * n_head, std::min(floor, rows[il]), n_prompt));
+  }
+  return head_rows;
+}
+
 Result<CachePlan> plan_cache(const Budgets& budgets, const ModelConfig& config, int64_t n_prompt, bool lift_fraction) {
   const auto n_layer = static_cast<size_t>(config.n_layer);
   if (budgets.weights.weights.size() != n_layer || budgets.kv_format.size() != n_layer) {
@@ -262,6 +307,7 @@ Result<CachePlan> plan_cache(const Budgets& budgets, const ModelConfig& config, 
   auto rows = rows_of(budgets, shape, plan.rows_floor, n_prompt, lift_fraction);
   if (!rows.ok()) return rows.status().with_context(fmt::format("--kv-budget {}", budgets.budget.to_string()));
   plan.rows = std::move(*rows);
+  RKV_ASSIGN_OR_RETURN(plan.head_rows, plan_head_rows(budgets, plan.rows, n_prompt));
   return plan;
 }
 

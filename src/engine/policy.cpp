@@ -9,8 +9,11 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
 
 #include "allocation/format_choice.h"
+#include "allocation/head_hulls.h"
 #include "base/random.h"
 
 namespace ripplekv {
@@ -98,29 +101,63 @@ size_t measured_format(const Profile& profile, const KvFormat& format) {
   return found == formats.end() ? 0 : static_cast<size_t>(found - formats.begin());
 }
 
-// The curves of format number `of_format` over these layers. REQUIRES: layers that share a budget.
-FormatCurves curves_of(const Profile& profile, const std::vector<int>& layers, size_t of_format) {
+// What dropping rows costs layers that share a budget, whose rows are as the full cache's.
+DamageCurves curves_unrounded(const Profile& profile, const std::vector<int>& layers, size_t of_format) {
   const std::vector<double>& fractions = profile.settings.curve_fractions;
-  FormatCurves curves;
-  curves.at_full.assign(layers.size(), 0.0);
-  for (size_t i = 0; i < fractions.size(); ++i) {
-    std::vector<double> damage = means_of(damage_of(profile, of_format * fractions.size() + i), layers);
-    if (fractions[i] >= 1) {
-      curves.at_full = std::move(damage);
-      continue;
-    }
-    curves.dropping.kept.push_back(fractions[i]);
-    curves.dropping.damage.push_back(std::move(damage));
-  }
-  const size_t unrounded = measured_format(profile, profile.settings.kv_format);
-  if (of_format == unrounded || fractions.empty() || fractions.back() < 1) return curves;
-  // Where rounding costs more than dropping, the difference says little: it is no less than with the rows as they are.
-  for (size_t f = 0; f < curves.dropping.damage.size(); ++f) {
-    const std::vector<double> alone = means_of(damage_of(profile, unrounded * fractions.size() + f), layers);
-    std::vector<double>& damage = curves.dropping.damage[f];
-    for (size_t i = 0; i < damage.size(); ++i) damage[i] = std::max(alone[i], damage[i] - curves.at_full[i]);
+  DamageCurves curves;
+  for (size_t i = 0; i < fractions.size() && fractions[i] < 1; ++i) {
+    curves.kept.push_back(fractions[i]);
+    curves.damage.push_back(means_of(damage_of(profile, of_format * fractions.size() + i), layers));
   }
   return curves;
+}
+
+// The same of format number `of_format`, and what rounding costs them while all rows stay.
+struct RoundedCurves {
+  std::vector<double> at_full;
+  DamageCurves dropping;
+};
+RoundedCurves curves_of(const Profile& profile, const std::vector<int>& layers, size_t of_format) {
+  const std::vector<double>& fractions = profile.settings.curve_fractions;
+  RoundedCurves curves = {std::vector<double>(layers.size(), 0.0), curves_unrounded(profile, layers, of_format)};
+  if (fractions.empty() || fractions.back() < 1) return curves;
+  curves.at_full = means_of(damage_of(profile, (of_format + 1) * fractions.size() - 1), layers);
+  const size_t unrounded = measured_format(profile, profile.settings.kv_format);
+  if (of_format == unrounded) return curves;
+  // Where rounding costs more than dropping, the difference says little: it is no less than with the rows as they are.
+  const DamageCurves alone = curves_unrounded(profile, layers, unrounded);
+  for (size_t f = 0; f < curves.dropping.damage.size(); ++f) {
+    std::vector<double>& damage = curves.dropping.damage[f];
+    for (size_t i = 0; i < damage.size(); ++i) damage[i] = std::max(alone.damage[f][i], damage[i] - curves.at_full[i]);
+  }
+  return curves;
+}
+
+// Of the KV heads of layers that share a budget, each compressed alone. Rounding is left out: beside dropping it adds
+// up, and is the layer's.
+Result<HeadHulls> heads_of(const Profile& profile, const std::vector<int>& layers) {
+  if (profile.settings.head_fractions.empty()) {
+    return invalid_argument(
+        "allocator 'head_curves': the profile holds no damage of KV heads, expected one made with 'profile "
+        "--head-curves'");
+  }
+  const int n_head = profile.model.layer.n_head_kv;
+  std::vector<int> heads;
+  for (int il : layers) {
+    for (int head = 0; head < n_head; ++head) heads.push_back(il * n_head + head);
+  }
+  DamageCurves curves;
+  for (size_t i = 0; i < profile.settings.head_fractions.size(); ++i) {
+    curves.kept.push_back(profile.settings.head_fractions[i]);
+    curves.damage.push_back(means_of(head_damage_of(profile, i), heads));
+  }
+  return head_hulls(curves, n_head);
+}
+
+// What a layer's rows cost in the eyes of the allocator: by layers, or by their heads.
+Result<DamageHulls> hulls_of(const DamageCurves& dropping, const std::optional<HeadHulls>& heads) {
+  if (heads) return heads->layers;
+  return damage_hulls(dropping);
 }
 
 // What format number `of_format` costs the windows of sliding layers, which drop nothing. Empty: not measured.
@@ -152,7 +189,7 @@ std::vector<size_t> formats_to_choose(const Profile& profile, const LayerShape& 
 // Formats and shares at once; shares are the fractions of rows. The windows of sliding layers are part of the bytes and
 // are rounded as the others are, if the profile says what that costs.
 Status choose_formats_of(const Policy& policy, const Profile& profile, const ModelId& model, int64_t n_prompt,
-                         Budgets& budgets, nlohmann::json& settings) {
+                         const std::optional<HeadHulls>& heads, Budgets& budgets, nlohmann::json& settings) {
   const LayerShape& shape = model.layer;
   RKV_RETURN_IF_ERROR(check_row_bytes(model, policy.kv_format, "--kv-type auto"));
   const std::vector<int> sharing = model.compressible_layers();
@@ -177,12 +214,15 @@ Status choose_formats_of(const Policy& policy, const Profile& profile, const Mod
   }
   std::vector<FormatCurves> curves;
   for (size_t f : known) {
-    FormatCurves& of = curves.emplace_back(curves_of(profile, sharing, f));
-    of.bytes_per_row = static_cast<double>(bytes_per_row(shape, formats[f]));
-    if (!rounds_windows) continue;
-    const std::vector<double> windows = window_damage_of(profile, f);
-    of.at_full.insert(of.at_full.end(), windows.begin(), windows.end());
-    for (std::vector<double>& damage : of.dropping.damage) damage.resize(layers.size(), 0.0);
+    RoundedCurves of = curves_of(profile, sharing, f);
+    RKV_ASSIGN_OR_RETURN(DamageHulls dropping, hulls_of(of.dropping, heads));
+    if (rounds_windows) {
+      const std::vector<double> windows = window_damage_of(profile, f);
+      of.at_full.insert(of.at_full.end(), windows.begin(), windows.end());
+      dropping.resize(layers.size(), std::vector<double>(kHullSteps, 0.0));
+    }
+    curves.push_back(
+        {static_cast<double>(bytes_per_row(shape, formats[f])), std::move(of.at_full), std::move(dropping)});
   }
   const double length = prompt_length(profile, n_prompt);
   // Full rows of one layer, in f16: a budget that is no number of bytes is of the layers that share it, and windows in
@@ -209,30 +249,26 @@ Status choose_formats_of(const Policy& policy, const Profile& profile, const Mod
 
 }  // namespace
 
-Result<double> predicted_damage(const Profile& profile, std::span<const KvFormat> formats,
+Result<double> predicted_damage(const Profile& profile, std::string_view allocator, std::span<const KvFormat> formats,
                                 std::span<const double> kept) {
   RKV_CHECK(formats.size() == kept.size() && std::cmp_equal(kept.size(), profile.model.n_layer));
-  double sum = 0;
-  std::map<size_t, std::vector<int>> layers_of;  // those that share a budget, by the format's number
-  for (int il : profile.model.compressible_layers()) {
-    layers_of[measured_format(profile, formats[static_cast<size_t>(il)])].push_back(il);
+  const std::vector<int> sharing = profile.model.compressible_layers();
+  std::optional<HeadHulls> heads;
+  if (allocator == "head_curves") {
+    RKV_ASSIGN_OR_RETURN(heads, heads_of(profile, sharing));
   }
-  for (const auto& [of_format, layers] : layers_of) {
-    // Means are shrunk towards those of all layers, not of the ones with this format.
-    const std::vector<int> sharing = profile.model.compressible_layers();
-    const FormatCurves all = curves_of(profile, sharing, of_format);
-    DamageCurves curves;
-    curves.kept = all.dropping.kept;
-    curves.damage.resize(all.dropping.damage.size());
-    std::vector<double> kept_there;
-    for (int il : layers) {
-      const auto i = static_cast<size_t>(std::lower_bound(sharing.begin(), sharing.end(), il) - sharing.begin());
-      for (size_t f = 0; f < curves.damage.size(); ++f) curves.damage[f].push_back(all.dropping.damage[f][i]);
-      kept_there.push_back(kept[static_cast<size_t>(il)]);
-      sum += all.at_full[i];
+  double sum = 0;
+  std::map<size_t, std::pair<RoundedCurves, DamageHulls>> of_formats;
+  for (size_t i = 0; i < sharing.size(); ++i) {
+    const auto il = static_cast<size_t>(sharing[i]);
+    const size_t f = measured_format(profile, formats[il]);
+    if (!of_formats.contains(f)) {
+      RoundedCurves curves = curves_of(profile, sharing, f);
+      RKV_ASSIGN_OR_RETURN(DamageHulls hulls, hulls_of(curves.dropping, heads));
+      of_formats[f] = {std::move(curves), std::move(hulls)};
     }
-    RKV_ASSIGN_OR_RETURN(const double dropping, ripplekv::predicted_damage(curves, kept_there));
-    sum += dropping;
+    const auto& [curves, hulls] = of_formats[f];
+    sum += curves.at_full[i] + damage_at(std::span(hulls).subspan(i, 1), kept.subspan(il, 1));
   }
   for (size_t i = 0; i < profile.model.sliding_layers.size(); ++i) {
     const auto il = static_cast<size_t>(profile.model.sliding_layers[i]);
@@ -256,8 +292,10 @@ Result<Budgets> make_budgets(const ModelId& model, const Policy& policy, const P
   if (layers.empty())
     return unsupported("every layer of this model has a sliding window: there is nothing to allocate");
   nlohmann::json settings = nlohmann::json::object();
-  if (policy.auto_format && policy.allocator != "curves") {
-    return invalid_argument(fmt::format("--kv-type auto: got the allocator {}, expected curves", policy.allocator));
+  const bool by_heads = policy.allocator == "head_curves";
+  if (policy.auto_format && policy.allocator != "curves" && !by_heads) {
+    return invalid_argument(
+        fmt::format("--kv-type auto: got the allocator {}, expected curves or head_curves", policy.allocator));
   }
   if (policy.allocator == "uniform") {
     budgets.weights = uniform_weights(n_layer);
@@ -274,15 +312,26 @@ Result<Budgets> make_budgets(const ModelId& model, const Policy& policy, const P
     settings["gamma"] = policy.ripple.gamma;
     settings["transform"] = to_string(policy.ripple.transform);
     budgets.profile_hash = hash_of(*profile);
-  } else if (policy.allocator == "curves") {
+  } else if (policy.allocator == "curves" || by_heads) {
     RKV_RETURN_IF_ERROR(check_profile(profile, model, policy.allocator));
+    std::optional<HeadHulls> heads;
+    if (by_heads) {
+      RKV_ASSIGN_OR_RETURN(heads, heads_of(*profile, layers));
+    }
     if (policy.auto_format) {
-      RKV_RETURN_IF_ERROR(choose_formats_of(policy, *profile, model, n_prompt, budgets, settings));
+      RKV_RETURN_IF_ERROR(choose_formats_of(policy, *profile, model, n_prompt, heads, budgets, settings));
     } else {
       RKV_ASSIGN_OR_RETURN(const double kept_fraction, fraction_of(policy, *profile, model, n_prompt));
-      const FormatCurves curves = curves_of(*profile, layers, measured_format(*profile, policy.kv_format));
-      RKV_ASSIGN_OR_RETURN(budgets.weights, curves_weights(curves.dropping, kept_fraction));
+      const RoundedCurves curves = curves_of(*profile, layers, measured_format(*profile, policy.kv_format));
+      RKV_ASSIGN_OR_RETURN(const DamageHulls hulls, hulls_of(curves.dropping, heads));
+      budgets.weights = weights_of_hulls(hulls, kept_fraction);
       settings["kept_fraction"] = kept_fraction;
+    }
+    if (heads) {
+      budgets.head_shares.resize(static_cast<size_t>(model.n_layer));
+      for (size_t i = 0; i < layers.size(); ++i) {
+        budgets.head_shares[static_cast<size_t>(layers[i])] = heads->shares(i, budgets.weights.weights[i]);
+      }
     }
     budgets.profile_hash = hash_of(*profile);
   } else {

@@ -30,7 +30,8 @@ struct Policy {
 // What the profile's curves foretell of layers in these formats that keep these fractions of their rows, both
 // [n_layer]: the sum of their damages. Of sliding layers the format alone counts, where it was measured. Real damage
 // differs by what layers do to each other. A format that was not measured counts as the first one that was. Errors: as predicted_damage() of allocation.h.
-Result<double> predicted_damage(const Profile& profile, std::span<const KvFormat> formats,
+// allocator: head_curves goes by what compressing single heads cost, the others by layers.
+Result<double> predicted_damage(const Profile& profile, std::string_view allocator, std::span<const KvFormat> formats,
                                 std::span<const double> kept);
 
 // n_prompt: of the prompt at hand; 0: as long as those that were profiled. `curves` turns rows and bytes into fractions

@@ -89,7 +89,8 @@ KeepList PrefilledPrompt::keep(int il, const CachePlan& plan) const {
   RKV_CHECK(found != selectors_.end());
   const auto selector = std::move(make_selector(spec.name, spec.options)).value();
   return prune_heads(scores_[static_cast<size_t>(found - selectors_.begin())][static_cast<size_t>(il)],
-                     layer.head_rows(), rows, selector->protected_rows(), spec.options.head_floor);
+                     layer.head_rows(), plan.rows_of_heads(il, rows, config_->n_head_kv), selector->protected_rows(),
+                     spec.options.head_floor);
 }
 
 Result<Sequence> PrefilledPrompt::fork(const CachePlan& plan) const {

@@ -54,6 +54,7 @@ std::vector<EvalPolicy> candidates(const Policy& base, const Profile& profile) {
     }
   }
   if (!profile.settings.curve_fractions.empty()) add("curves", "curves");
+  if (!profile.settings.head_fractions.empty()) add("head_curves", "head_curves");
   return all;
 }
 

@@ -47,6 +47,8 @@ CachePlan with_rows_after(CachePlan plan, int64_t n) {
   for (size_t il = 0; il < plan.rows.size(); ++il) {
     const int64_t window = plan.window_of(static_cast<int>(il));
     plan.rows[il] = window > 0 ? std::min(window, plan.n_prompt) : plan.rows[il] + n;
+    if (plan.head_rows.empty()) continue;
+    for (int64_t& of_head : plan.head_rows[il]) of_head += n;
   }
   return plan;
 }

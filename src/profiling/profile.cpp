@@ -65,6 +65,16 @@ Status check_settings(const ProfileSettings& settings) {
     }
     before = fraction;
   }
+  before = 0;
+  for (size_t i = 0; i < settings.head_fractions.size(); ++i) {
+    const double fraction = settings.head_fractions[i];
+    if (!(fraction > before && fraction < 1)) {
+      return bad_key(
+          fmt::format("settings.head_fractions[{}]", i),
+          fmt::format("got {}, expected more than {} and less than 1 (ascending kept fractions)", fraction, before));
+    }
+    before = fraction;
+  }
   for (size_t i = 0; i < settings.curve_formats.size(); ++i) {
     if (std::count(settings.curve_formats.begin(), settings.curve_formats.end(), settings.curve_formats[i]) > 1) {
       return bad_key(fmt::format("settings.curve_formats[{}]", i), "is there twice, expected different formats");
@@ -77,17 +87,18 @@ Status check_settings(const ProfileSettings& settings) {
   return check_selector(settings.selector, settings.selector_options, "settings.");
 }
 
-// `rows_name`: what a row is, for the message about their number.
-Status check_rows(const Rows& rows, size_t n_row, size_t n_layer, const std::string& key, std::string_view rows_name) {
+// `rows_name`, `values_name`: what a row and a value is, for the message about their number.
+Status check_rows(const Rows& rows, size_t n_row, size_t n_value, const std::string& key, std::string_view rows_name,
+                  std::string_view values_name = "model.n_layer") {
   if (rows.size() != n_row) {
     return bad_key(key, fmt::format("got {} rows, expected {} ({})", rows.size(), n_row, rows_name));
   }
   for (size_t i = 0; i < rows.size(); ++i) {
-    if (rows[i].size() != n_layer) {
+    if (rows[i].size() != n_value) {
       return bad_key(fmt::format("{}[{}]", key, i),
-                     fmt::format("got {} values, expected {} (model.n_layer)", rows[i].size(), n_layer));
+                     fmt::format("got {} values, expected {} ({})", rows[i].size(), n_value, values_name));
     }
-    for (size_t layer = 0; layer < n_layer; ++layer) {
+    for (size_t layer = 0; layer < n_value; ++layer) {
       if (!std::isfinite(rows[i][layer]) || rows[i][layer] < 0) {
         return bad_key(fmt::format("{}[{}][{}]", key, i, layer),
                        fmt::format("got {}, expected a finite number of at least 0", rows[i][layer]));
@@ -117,8 +128,11 @@ Status check_sample(const Profile& profile, size_t index) {
                                  key + ".sensitivity", "settings.n_repeat"));
   RKV_RETURN_IF_ERROR(check_rows(sample.local_response, static_cast<size_t>(profile.settings.n_repeat), n_layer,
                                  key + ".local_response", "settings.n_repeat"));
-  return check_rows(sample.damage, profile.settings.n_curve_point(), n_layer, key + ".damage",
-                    "one per settings.curve_fractions and format");
+  RKV_RETURN_IF_ERROR(check_rows(sample.damage, profile.settings.n_curve_point(), n_layer, key + ".damage",
+                                 "one per settings.curve_fractions and format"));
+  const auto n_head = static_cast<size_t>(profile.model.layer.n_head_kv);
+  return check_rows(sample.head_damage, profile.settings.head_fractions.size(), n_layer * n_head, key + ".head_damage",
+                    "settings.head_fractions", "model.n_layer * model.n_head_kv");
 }
 
 Status check(const Profile& profile) {
@@ -165,6 +179,7 @@ ordered_json to_json(const ProfileSettings& settings) {
   out["curve_fractions"] = settings.curve_fractions;
   out["curve_formats"] = ordered_json::array();
   for (const KvFormat& format : settings.curve_formats) out["curve_formats"].push_back(json_of(format));
+  if (!settings.head_fractions.empty()) out["head_fractions"] = settings.head_fractions;
   out["selector"] = settings.selector;
   out["selector_options"] = ripplekv::to_json(settings.selector_options);
   out["weights"] = settings.weights;
@@ -190,6 +205,7 @@ ordered_json body_of(const Profile& profile) {
                        {"sensitivity", sample.sensitivity},
                        {"local_response", sample.local_response},
                        {"damage", sample.damage}});
+    if (!profile.settings.head_fractions.empty()) samples.back()["head_damage"] = sample.head_damage;
   }
   return body;
 }
@@ -209,6 +225,9 @@ Result<ProfileSettings> read_settings(const JsonObject& root) {
   for (const JsonObject& format : formats) {
     RKV_ASSIGN_OR_RETURN(settings.curve_formats.emplace_back(), format_of(format));
   }
+  if (object.has("head_fractions")) {
+    RKV_ASSIGN_OR_RETURN(settings.head_fractions, object.numbers("head_fractions"));
+  }
   RKV_ASSIGN_OR_RETURN(settings.selector, object.text("selector"));
   RKV_ASSIGN_OR_RETURN(settings.selector_options, read_selector_options(object));
   RKV_ASSIGN_OR_RETURN(settings.weights, object.text("weights"));
@@ -227,6 +246,9 @@ Result<ProfileSample> read_sample(const JsonObject& object) {
   RKV_ASSIGN_OR_RETURN(sample.sensitivity, object.number_rows("sensitivity"));
   RKV_ASSIGN_OR_RETURN(sample.local_response, object.number_rows("local_response"));
   RKV_ASSIGN_OR_RETURN(sample.damage, object.number_rows("damage"));
+  if (object.has("head_damage")) {
+    RKV_ASSIGN_OR_RETURN(sample.head_damage, object.number_rows("head_damage"));
+  }
   return sample;
 }
 
@@ -249,12 +271,12 @@ void add_differences(const ordered_json& got, const ordered_json& expected, cons
   }
 }
 
-// Mean and standard error over samples of what `value(sample, layer)` gives.
+// Mean and standard error over samples of what `value(sample, layer)` gives, for layers or their heads.
 template <class Value>
-std::vector<LayerStatistic> statistics_of(const Profile& profile, Value value) {
+std::vector<LayerStatistic> statistics_of(const Profile& profile, Value value, int n_head = 1) {
   RKV_CHECK(!profile.samples.empty());
   const auto n_sample = static_cast<double>(profile.samples.size());
-  std::vector<LayerStatistic> statistics(static_cast<size_t>(profile.model.n_layer));
+  std::vector<LayerStatistic> statistics(static_cast<size_t>(profile.model.n_layer) * static_cast<size_t>(n_head));
   for (size_t layer = 0; layer < statistics.size(); ++layer) {
     LayerStatistic& statistic = statistics[layer];
     for (const ProfileSample& sample : profile.samples) statistic.mean += value(sample, layer) / n_sample;
@@ -303,6 +325,17 @@ std::vector<LayerStatistic> damage_of(const Profile& profile, size_t point) {
     RKV_CHECK(point < sample.damage.size() && layer < sample.damage[point].size());
     return sample.damage[point][layer];
   });
+}
+
+std::vector<LayerStatistic> head_damage_of(const Profile& profile, size_t i) {
+  RKV_CHECK(i < profile.settings.head_fractions.size());
+  return statistics_of(
+      profile,
+      [i](const ProfileSample& sample, size_t head) {
+        RKV_CHECK(i < sample.head_damage.size() && head < sample.head_damage[i].size());
+        return sample.head_damage[i][head];
+      },
+      profile.model.layer.n_head_kv);
 }
 
 std::vector<double> shrunk_means(std::span<const LayerStatistic> statistics) {

@@ -48,6 +48,8 @@ class SampleProfiler {
   Result<Moved> nudged(int il, int repeat);
   Result<double> local_change(int il);
   Result<double> damage(int il, size_t fraction, const KvFormat& format);
+  Result<double> head_damage(int il, int head, size_t fraction);
+  Result<double> with_layer(int il, Result<LayerCache> changed);
   // Whether a point of the curves changes anything in this layer. A window keeps its rows whatever the fraction: what
   // its format costs is measured where all rows stay.
   bool changes(int il, size_t point) const {
@@ -66,7 +68,8 @@ class SampleProfiler {
 
   std::unique_ptr<Selector> selector_;
   KvCache cache_;
-  std::vector<std::vector<KeepList>> keep_;  // [fraction][layer]
+  std::vector<std::vector<KeepList>> keep_;       // [curve_fractions][layer]
+  std::vector<std::vector<KeepList>> head_keep_;  // [head_fractions][layer]
   std::vector<float> last_logits_;
   std::vector<int32_t> answer_;
   std::vector<int32_t> rows_;            // 0 .. n_fed() - 1
@@ -103,7 +106,9 @@ Status SampleProfiler::check() {
                     n_prompt(), settings_.selector_options.n_sink + settings_.selector_options.window,
                     settings_.selector_options.n_sink, settings_.selector_options.window));
   }
-  for (double fraction : settings_.curve_fractions) {
+  std::vector<double> fractions = settings_.curve_fractions;
+  fractions.insert(fractions.end(), settings_.head_fractions.begin(), settings_.head_fractions.end());
+  for (double fraction : fractions) {
     const auto rows = static_cast<int64_t>(std::floor(fraction * static_cast<double>(n_prompt()) + 1e-9));
     const int64_t at_least = selector_->protected_rows().count() + 1;
     if (rows < at_least) {
@@ -118,25 +123,30 @@ Status SampleProfiler::check() {
 Status SampleProfiler::prefill_full() {
   const std::vector<KvFormat> formats(static_cast<size_t>(config_.n_layer), prefill_format(settings_.kv_format));
   keep_.resize(settings_.curve_fractions.size());
+  head_keep_.resize(settings_.head_fractions.size());
   PrefillRequest request;
   request.tokens = sample_.ids;
   request.cache = &cache_;
   request.formats = formats;
   request.extra_rows = settings_.n_answer;
   request.n_chunk = n_chunk_;
-  if (!keep_.empty()) request.n_query = selector_->n_query(n_prompt());
+  const bool compresses = !keep_.empty() || !head_keep_.empty();
+  if (compresses) request.n_query = selector_->n_query(n_prompt());
   request.on_layer = [&](int il, LayerCache& layer, const ViewLayer& view) -> Status {
     if (config_.window_of(il) > 0) {
       for (auto& keep : keep_) keep.emplace_back();
-    } else if (!keep_.empty()) {
+      for (auto& keep : head_keep_) keep.emplace_back();
+    } else if (compresses) {
       RKV_ASSIGN_OR_RETURN(const LayerView seen, view(selector_->needs(), request.n_query));
       const std::vector<float> scores = score_parts(*selector_, seen.taps);
-      for (size_t f = 0; f < keep_.size(); ++f) {
-        const auto rows =
-            static_cast<int64_t>(std::floor(settings_.curve_fractions[f] * static_cast<double>(n_prompt()) + 1e-9));
-        keep_[f].push_back(prune_heads(scores, layer.head_rows(), rows, selector_->protected_rows(),
-                                       settings_.selector_options.head_floor));
-      }
+      const auto keep_of = [&](double fraction) {
+        const auto rows = static_cast<int64_t>(std::floor(fraction * static_cast<double>(n_prompt()) + 1e-9));
+        return prune_heads(scores, layer.head_rows(),
+                           std::vector<int64_t>(static_cast<size_t>(config_.n_head_kv), rows),
+                           selector_->protected_rows(), settings_.selector_options.head_floor);
+      };
+      for (size_t f = 0; f < keep_.size(); ++f) keep_[f].push_back(keep_of(settings_.curve_fractions[f]));
+      for (size_t f = 0; f < head_keep_.size(); ++f) head_keep_[f].push_back(keep_of(settings_.head_fractions[f]));
     }
     if (layer.format() == settings_.kv_format) return ok_status();
     RKV_ASSIGN_OR_RETURN(layer, layer.gather(layer.all_rows(), settings_.kv_format, settings_.n_answer));
@@ -264,10 +274,25 @@ Result<SampleProfiler::Moved> SampleProfiler::nudged(int il, int repeat) {
 Result<double> SampleProfiler::damage(int il, size_t fraction, const KvFormat& format) {
   LayerCache& layer = cache_.layer(il);
   const KeepList keep = config_.window_of(il) > 0 ? layer.all_rows() : keep_[fraction][static_cast<size_t>(il)];
-  RKV_ASSIGN_OR_RETURN(LayerCache compressed, layer.gather(keep, format));
-  std::swap(layer, compressed);
+  return with_layer(il, layer.gather(keep, format));
+}
+
+// One head compressed, the others of its layer with all their rows.
+Result<double> SampleProfiler::head_damage(int il, int head, size_t fraction) {
+  LayerCache& layer = cache_.layer(il);
+  KeepList keep = layer.all_rows();
+  const auto of = static_cast<size_t>(head);
+  keep[of] = head_keep_[fraction][static_cast<size_t>(il)][of];
+  return with_layer(il, layer.gather(keep, settings_.kv_format));
+}
+
+// The KL of a cache with this layer in place of layer il, which comes back.
+Result<double> SampleProfiler::with_layer(int il, Result<LayerCache> changed) {
+  if (!changed.ok()) return changed.status();
+  LayerCache& layer = cache_.layer(il);
+  std::swap(layer, *changed);
   Result<double> kl = continue_from(il);
-  std::swap(layer, compressed);
+  std::swap(layer, *changed);
   return kl;
 }
 
@@ -282,7 +307,8 @@ Result<ProfileSample> SampleProfiler::run() {
   int64_t n_again = 0;  // layers run again, over all changes of all layers
   for (int64_t il = 0; il < n_layer; ++il) {
     if (config_.window_of(static_cast<int>(il)) == 0) {
-      n_again += settings_.n_repeat * (n_layer - il) + settings_.n_repeat + 1;
+      const auto n_head_point = static_cast<int64_t>(settings_.head_fractions.size()) * config_.n_head_kv;
+      n_again += (settings_.n_repeat + n_head_point) * (n_layer - il) + settings_.n_repeat + 1;
     }
     for (size_t point = 0; point < settings_.n_curve_point(); ++point) {
       if (changes(static_cast<int>(il), point)) n_again += n_layer - il;
@@ -301,6 +327,7 @@ Result<ProfileSample> SampleProfiler::run() {
   result.sensitivity.assign(static_cast<size_t>(settings_.n_repeat), {});
   result.local_response.assign(static_cast<size_t>(settings_.n_repeat), {});
   result.damage.assign(settings_.n_curve_point(), {});
+  result.head_damage.assign(settings_.head_fractions.size(), {});
   for (int il = 0; il < config_.n_layer; ++il) {
     const bool slides = config_.window_of(il) > 0;  // outside every budget: not nudged
     for (int repeat = 0; repeat < settings_.n_repeat; ++repeat) {
@@ -313,6 +340,12 @@ Result<ProfileSample> SampleProfiler::run() {
                                                 ? damage(il, point % n_fraction, formats[point / n_fraction])
                                                 : Result<double>(0.0));
       result.damage[point].push_back(kl);
+    }
+    for (size_t f = 0; f < settings_.head_fractions.size(); ++f) {
+      for (int head = 0; head < config_.n_head_kv; ++head) {
+        RKV_ASSIGN_OR_RETURN(const double kl, slides ? Result<double>(0.0) : head_damage(il, head, f));
+        result.head_damage[f].push_back(kl);
+      }
     }
   }
   return result;

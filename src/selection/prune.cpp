@@ -79,28 +79,31 @@ void pool_1d(std::span<float> x, int64_t n, int kernel, Pooling pooling) {
 KeepList prune(std::span<const float> scores, int64_t n_rows, int n_head_kv, int64_t rows,
                const ProtectedRows& protected_rows) {
   RKV_CHECK(n_head_kv >= 0);
-  return prune_heads(scores, std::vector<int64_t>(static_cast<size_t>(n_head_kv), n_rows), rows, protected_rows,
+  const auto n_head = static_cast<size_t>(n_head_kv);
+  return prune_heads(scores, std::vector<int64_t>(n_head, n_rows), std::vector<int64_t>(n_head, rows), protected_rows,
                      /*head_floor=*/1.0);
 }
 
-KeepList prune_heads(std::span<const float> scores, std::span<const int64_t> n_rows, int64_t rows,
+KeepList prune_heads(std::span<const float> scores, std::span<const int64_t> n_rows, std::span<const int64_t> rows,
                      const ProtectedRows& protected_rows, double head_floor) {
-  RKV_CHECK(rows >= 1 && head_floor >= 0.0 && head_floor <= 1.0);
+  RKV_CHECK(rows.size() == n_rows.size() && head_floor >= 0.0 && head_floor <= 1.0);
   RKV_CHECK(protected_rows.n_sink >= 0 && protected_rows.n_window >= 0);
-  int64_t most = 1;
+  const int64_t most = n_rows.empty() ? 0 : *std::max_element(n_rows.begin(), n_rows.end());
   int64_t n_score = 0;
-  for (const int64_t n : n_rows) {
-    RKV_CHECK(n >= 0 && n <= std::numeric_limits<int32_t>::max());
-    most = std::max(most, n);
-    n_score += n;
+  int64_t n_shared = 0;  // rows for the best of any head
+  for (size_t head = 0; head < n_rows.size(); ++head) {
+    RKV_CHECK(rows[head] >= 1 && n_rows[head] >= 0 && n_rows[head] <= std::numeric_limits<int32_t>::max());
+    n_score += n_rows[head];
+    n_shared += std::min(rows[head], most);
   }
   RKV_CHECK(std::cmp_equal(scores.size(), n_score));
-  rows = std::min(rows, most);
-  const auto floor = static_cast<int64_t>(std::floor(head_floor * static_cast<double>(rows) + 1e-9));
+  n_shared = std::min(n_shared, n_score);
   std::vector<OwnRows> own;
-  int64_t n_shared = std::min(rows * static_cast<int64_t>(n_rows.size()), n_score);  // rows for the best of any head
-  for (const int64_t n : n_rows) {
-    const int64_t n_most = std::min(rows, n);
+  for (size_t head = 0; head < n_rows.size(); ++head) {
+    const int64_t n = n_rows[head];
+    const int64_t wanted = std::min(rows[head], std::max<int64_t>(most, 1));
+    const auto floor = static_cast<int64_t>(std::floor(head_floor * static_cast<double>(wanted) + 1e-9));
+    const int64_t n_most = std::min(wanted, n);
     const int64_t n_window = std::min<int64_t>(protected_rows.n_window, n_most);
     const int64_t n_sink = std::min<int64_t>(protected_rows.n_sink, n_most - n_window);
     own.push_back({n_sink, n_window, std::min(std::max({floor, n_window + n_sink, int64_t{1}}), n_most)});

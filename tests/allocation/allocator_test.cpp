@@ -19,7 +19,10 @@ TEST(Allocator, RegistryListsEachOnceWithALine) {
     EXPECT_FALSE(info.summary.empty());
     EXPECT_EQ(info.summary.find('\n'), std::string_view::npos);
   }
-  EXPECT_EQ(names, (std::vector<std::string_view>{"uniform", "pyramid", "ripple", "curves"}));
+  EXPECT_EQ(names, (std::vector<std::string_view>{"uniform", "pyramid", "ripple", "curves", "head_curves"}));
+  EXPECT_TRUE(needs_profile("head_curves"));
+  EXPECT_FALSE(needs_profile("pyramid"));
+  EXPECT_FALSE(needs_profile("file"));
 }
 
 TEST(Allocator, UniformSharesAlikeAndTheFirstLayersTakeTheRest) {

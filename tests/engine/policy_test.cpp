@@ -270,7 +270,7 @@ TEST(Policy, PredictsEachLayerInItsFormat) {
   const Profile profile = profile_of_formats();
   const KvFormat small = {KvType::kQ8_0, KvType::kQ4_0};
   const auto predicted = [&](const std::vector<KvFormat>& formats, const std::vector<double>& kept) {
-    const auto sum = predicted_damage(profile, formats, kept);
+    const auto sum = predicted_damage(profile, "curves", formats, kept);
     EXPECT_TRUE(sum.ok()) << sum.status().message();
     return sum.ok() ? *sum : -1.0;
   };
@@ -283,7 +283,7 @@ TEST(Policy, PredictsEachLayerInItsFormat) {
   sliding.model = {kHash, "Tiny", "gemma3", 3, {1}, 100, kShape};
   const auto of_window = [&](const KvFormat& format) {
     const std::vector<KvFormat> formats = {{}, format, {}};
-    return predicted_damage(sliding, formats, std::vector<double>{1, 0.1, 1}).value();
+    return predicted_damage(sliding, "curves", formats, std::vector<double>{1, 0.1, 1}).value();
   };
   EXPECT_NEAR(of_window({}), 0, 1e-9);
   EXPECT_NEAR(of_window(small), 9, 1e-9);

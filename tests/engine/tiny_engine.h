@@ -53,7 +53,7 @@ class TinyEngineTest : public ::testing::Test {
   const ModelConfig& config() const { return model_->config(); }
   std::vector<int32_t> tokens(int64_t n, uint64_t seed = 1) const { return random_tokens(n, config().n_vocab, seed); }
 
-  // Sensitivities and damages that give every layer another budget.
+  // Sensitivities and damages that give every layer another budget, and the heads of three.
   Profile profile() const {
     Profile profile;
     profile.model = model_->id();
@@ -65,7 +65,9 @@ class TinyEngineTest : public ::testing::Test {
     sample.sensitivity = {{0.1, 0.9, 0.0, 0.4}};
     sample.local_response = {{0.2, 0.1, 0.4, 0.3}};
     sample.damage = {{1, 9, 2, 4}, {0.1, 0.9, 0.1, 0.6}};
+    sample.head_damage = {{1, 8, 0.3, 0.3, 0, 4, 2, 0.1}};
     profile.settings.curve_fractions = {0.1, 0.4};
+    profile.settings.head_fractions = {0.2};
     profile.settings.n_repeat = 1;
     profile.samples = {sample};
     profile.n_sample_planned = 1;

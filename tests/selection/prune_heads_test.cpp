@@ -15,6 +15,12 @@
 namespace ripplekv {
 namespace {
 
+// Of heads that are to keep equally many.
+KeepList prune_heads(std::span<const float> scores, const std::vector<int64_t>& n_rows, int64_t rows,
+                     const ProtectedRows& protected_rows, double head_floor) {
+  return ripplekv::prune_heads(scores, n_rows, std::vector<int64_t>(n_rows.size(), rows), protected_rows, head_floor);
+}
+
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
@@ -70,13 +76,16 @@ TEST(PruneHeads, AgreesWithSortingEverything) {
     for (int64_t& n : n_rows) n = 1 + static_cast<int64_t>(random.below(40));
     if (random.below(3) == 0) std::fill(n_rows.begin(), n_rows.end(), n_rows[0]);
     const int64_t n_all = std::accumulate(n_rows.begin(), n_rows.end(), int64_t{0});
-    const int64_t rows = 1 + static_cast<int64_t>(random.below(45));
+    std::vector<int64_t> rows(n_rows.size(), 1 + static_cast<int64_t>(random.below(45)));
+    if (random.below(2) == 0) {
+      for (int64_t& of_head : rows) of_head = 1 + static_cast<int64_t>(random.below(45));
+    }
     const ProtectedRows protected_rows = {static_cast<int>(random.below(6)), static_cast<int>(random.below(12))};
     const double head_floor = static_cast<double>(random.below(9)) / 8;  // exact
     std::vector<float> scores(static_cast<size_t>(n_all));
     const uint64_t n_level = 1 + random.below(30);
     for (float& s : scores) s = random.below(15) == 0 ? kNan : static_cast<float>(random.below(n_level));
-    const KeepList keep = prune_heads(scores, n_rows, rows, protected_rows, head_floor);
+    const KeepList keep = ripplekv::prune_heads(scores, n_rows, rows, protected_rows, head_floor);
 
     struct Row {
       bool own;
@@ -87,8 +96,10 @@ TEST(PruneHeads, AgreesWithSortingEverything) {
     std::vector<Row> all;
     std::vector<int64_t> n_own;
     size_t first = 0;
-    const int64_t budget = std::min(rows, *std::max_element(n_rows.begin(), n_rows.end()));
+    int64_t total = 0;
     for (size_t head = 0; head < n_rows.size(); ++head) {
+      const int64_t budget = std::min(rows[head], *std::max_element(n_rows.begin(), n_rows.end()));
+      total += budget;
       const int64_t n_window = std::min<int64_t>({protected_rows.n_window, budget, n_rows[head]});
       const int64_t n_sink = std::min<int64_t>(protected_rows.n_sink, std::min(budget, n_rows[head]) - n_window);
       std::vector<Row> of_head;
@@ -108,7 +119,7 @@ TEST(PruneHeads, AgreesWithSortingEverything) {
       if (a.rank != b.rank) return a.rank > b.rank;
       return a.row != b.row ? a.row < b.row : a.head < b.head;
     });
-    const int64_t total = std::min(n_all, budget * static_cast<int64_t>(n_rows.size()));
+    total = std::min(n_all, total);
     KeepList expected(n_rows.size());
     for (int64_t i = 0; i < total; ++i) {
       expected[all[static_cast<size_t>(i)].head].push_back(all[static_cast<size_t>(i)].row);
@@ -122,9 +133,10 @@ TEST(PruneHeads, AgreesWithSortingEverything) {
       ASSERT_GE(static_cast<int64_t>(keep[head].size()), n_own[head]) << "repeat " << repeat;
     }
     ASSERT_EQ(sum, total) << "repeat " << repeat;
-    if (std::adjacent_find(n_rows.begin(), n_rows.end(), std::not_equal_to<>()) == n_rows.end()) {
-      ASSERT_EQ(prune_heads(scores, n_rows, rows, protected_rows, 1.0),
-                prune(scores, n_rows[0], static_cast<int>(n_rows.size()), rows, protected_rows));
+    const auto all_equal = [](const std::vector<int64_t>& of) { return std::ranges::count(of, of[0]) == std::ssize(of); };
+    if (all_equal(n_rows) && all_equal(rows)) {
+      ASSERT_EQ(prune_heads(scores, n_rows, rows[0], protected_rows, 1.0),
+                prune(scores, n_rows[0], static_cast<int>(n_rows.size()), rows[0], protected_rows));
     }
   }
 }
@@ -132,6 +144,9 @@ TEST(PruneHeads, AgreesWithSortingEverything) {
 TEST(PruneHeadsDeathTest, SizesThatContradictEachOtherAreABugOfOurs) {
   const std::vector<float> scores(6);
   EXPECT_DEATH(prune_heads(scores, std::vector<int64_t>{2, 3}, 1, {}, 0.5), "check failed");
+  EXPECT_DEATH(ripplekv::prune_heads(scores, std::vector<int64_t>{3, 3}, std::vector<int64_t>{1}, {}, 1.0), "check failed");
+  EXPECT_DEATH(ripplekv::prune_heads(scores, std::vector<int64_t>{3, 3}, std::vector<int64_t>{1, 0}, {}, 1.0),
+               "check failed");
   EXPECT_DEATH(prune_heads(scores, std::vector<int64_t>{3, 3}, 1, {}, 1.5), "check failed");
   EXPECT_DEATH(prune_heads(scores, std::vector<int64_t>{3, 3}, 1, {}, kNan), "check failed");
 }
