@@ -106,7 +106,7 @@ void add_measuring_args(OptionTable& table, ProfileArgs& args) {
   table.add_value({.names = "--head-curves",
                    .value = "LIST|none",
                    .help = "Also compress each KV head alone to these fractions, for the allocator head_curves",
-                   .default_text = "10%,40%, of models with several KV heads"},
+                   .default_text = "10%, of models with several KV heads"},
                   [&args](std::string_view text) -> Status {
                     args.fit.heads = false;
                     args.settings.head_fractions.clear();

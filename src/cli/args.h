@@ -117,7 +117,7 @@ struct ProfileArgs {
   static constexpr std::string_view kExample = "-m model.gguf -o profile.json";
   ProfileArgs() {
     settings.curve_fractions = {0.05, 0.1, 0.2, 0.4, 1};
-    settings.head_fractions = {0.1, 0.4};
+    settings.head_fractions = {0.1};
     settings.curve_formats = {{}, {KvType::kQ8_0, KvType::kQ8_0}, {KvType::kQ8_0, KvType::kQ4_0}};
   }
   ModelArgs model;

@@ -139,14 +139,23 @@ Status SampleProfiler::prefill_full() {
     } else if (compresses) {
       RKV_ASSIGN_OR_RETURN(const LayerView seen, view(selector_->needs(), request.n_query));
       const std::vector<float> scores = score_parts(*selector_, seen.taps);
-      const auto keep_of = [&](double fraction) {
-        const auto rows = static_cast<int64_t>(std::floor(fraction * static_cast<double>(n_prompt()) + 1e-9));
+      const auto rows_of = [&](double fraction) {
+        return static_cast<int64_t>(std::floor(fraction * static_cast<double>(n_prompt()) + 1e-9));
+      };
+      const auto keep_of = [&](int64_t rows) {
         return prune_heads(scores, layer.head_rows(),
                            std::vector<int64_t>(static_cast<size_t>(config_.n_head_kv), rows),
                            selector_->protected_rows(), settings_.selector_options.head_floor);
       };
-      for (size_t f = 0; f < keep_.size(); ++f) keep_[f].push_back(keep_of(settings_.curve_fractions[f]));
-      for (size_t f = 0; f < head_keep_.size(); ++f) head_keep_[f].push_back(keep_of(settings_.head_fractions[f]));
+      for (size_t f = 0; f < keep_.size(); ++f) keep_[f].push_back(keep_of(rows_of(settings_.curve_fractions[f])));
+      for (size_t f = 0; f < head_keep_.size(); ++f) {
+        // A layer holds a multiple of n_head_kv rows, so what one head alone drops is one, too: up to n_head_kv - 1 more
+        // than asked for, or fewer where that would leave it none beside the protected ones.
+        int64_t rows = rows_of(settings_.head_fractions[f]);
+        rows -= config_.n_head_kv - 1 - (n_prompt() - rows - 1) % config_.n_head_kv;
+        if (rows <= selector_->protected_rows().count()) rows += config_.n_head_kv;
+        head_keep_[f].push_back(keep_of(rows));
+      }
     }
     if (layer.format() == settings_.kv_format) return ok_status();
     RKV_ASSIGN_OR_RETURN(layer, layer.gather(layer.all_rows(), settings_.kv_format, settings_.n_answer));

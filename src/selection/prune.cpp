@@ -89,14 +89,13 @@ KeepList prune_heads(std::span<const float> scores, std::span<const int64_t> n_r
   RKV_CHECK(rows.size() == n_rows.size() && head_floor >= 0.0 && head_floor <= 1.0);
   RKV_CHECK(protected_rows.n_sink >= 0 && protected_rows.n_window >= 0);
   const int64_t most = n_rows.empty() ? 0 : *std::max_element(n_rows.begin(), n_rows.end());
-  int64_t n_score = 0;
+  const auto n_score = static_cast<int64_t>(scores.size());
+  RKV_CHECK(std::accumulate(n_rows.begin(), n_rows.end(), int64_t{0}) == n_score);
   int64_t n_shared = 0;  // rows for the best of any head
   for (size_t head = 0; head < n_rows.size(); ++head) {
     RKV_CHECK(rows[head] >= 1 && n_rows[head] >= 0 && n_rows[head] <= std::numeric_limits<int32_t>::max());
-    n_score += n_rows[head];
-    n_shared += std::min(rows[head], most);
+    n_shared += std::min(rows[head], n_score);
   }
-  RKV_CHECK(std::cmp_equal(scores.size(), n_score));
   n_shared = std::min(n_shared, n_score);
   std::vector<OwnRows> own;
   for (size_t head = 0; head < n_rows.size(); ++head) {

@@ -85,6 +85,13 @@ TEST_F(BudgetsTest, RoundTrip) {
   const auto shaped = read_budgets(path_);
   ASSERT_TRUE(shaped.ok()) << shaped.status().message();
   EXPECT_EQ(shaped->model.layer, other.model.layer);
+  EXPECT_TRUE(shaped->head_shares.empty());
+
+  other.head_shares = {{}, {0.5, 0.25, 0.25}, {1, 0, 0}};
+  ASSERT_TRUE(write_budgets(other, path_).ok());
+  const auto headed = read_budgets(path_);
+  ASSERT_TRUE(headed.ok()) << headed.status().message();
+  EXPECT_EQ(headed->head_shares, other.head_shares);
 }
 
 TEST_F(BudgetsTest, TheFileIsWhatTheDocumentsSay) {
@@ -341,6 +348,23 @@ TEST_F(BudgetsTest, WhatCannotBeReadBackIsNotWritten) {
       {[&](Budgets& b) { b.weights.base_rows = nan; }, "base_rows': got nan"},
       {[](Budgets& b) { b.model.n_layer = 0; }, "model.n_layer': got 0"},
       {[](Budgets& b) { b.model.n_layer = 10001; }, "model.n_layer': got 10001, expected 1 to 10000"},
+      {[](Budgets& b) { b.head_shares = {{}, {}, {0.5, 0.5}}; }, "layers[2].heads': got shares of 2 heads, expected 0"},
+      {[](Budgets& b) {
+         b.model.layer = {.head_dim = 64, .n_head_kv = 2};
+         b.head_shares = {{}, {0.5, 0.6}, {}};
+       },
+       "layers[1].heads': the shares sum to 1.1"},
+      {[](Budgets& b) {
+         b.model.layer = {.head_dim = 64, .n_head_kv = 2};
+         b.head_shares = {{1.5, -0.5}, {}, {}};
+       },
+       "layers[0].heads': got a share of 1.5, expected 0 to 1"},
+      {[&](Budgets& b) {
+         b.model.layer = {.head_dim = 64, .n_head_kv = 2};
+         b.head_shares = {{nan, 1}, {}, {}};
+       },
+       "layers[0].heads': got a share of nan"},
+      {[](Budgets& b) { b.head_shares = {{}}; }, "layers': got heads of 1 layers, expected 3"},
       {[](Budgets& b) { b.model.layer.head_dim = 64; }, "model.n_head_kv': got 0 heads of 64"},
       {[](Budgets& b) { b.model.sliding_window = 8; }, "model.sliding_window': got 8 for 0 layers"},
       {[](Budgets& b) { b.model.sliding_layers = {1}; }, "model.sliding_window': got 0 for 1 layers"},

@@ -156,6 +156,7 @@ TEST(Args, ProfileTakesEveryFlag) {
        [](const A& a) {
          return a.settings.curve_fractions == std::vector<double>{0.05, 0.1, 0.4, 1};
        }},
+      {{"--head-curves"}, "40%,5%", {}, [](const A& a) { return a.settings.head_fractions == std::vector{0.05, 0.4}; }},
       {{"-o", "--output"}, "p.json", {}, [](const A& a) { return a.output_file == "p.json"; }},
       {{"--resume"}, "", {"--fresh"}, [](const A& a) { return !a.fresh; }, false, true},
       {{"--fresh"}, "", {}, [](const A& a) { return a.fresh; }},
@@ -177,6 +178,7 @@ TEST(Args, ProfileSettingsAgreeWithTheSharedFlags) {
   ProfileSettings usual;
   usual.curve_fractions = {0.05, 0.1, 0.2, 0.4, 1};
   usual.curve_formats = ProfileArgs().settings.curve_formats;
+  usual.head_fractions = {0.1};
   EXPECT_EQ(parsed<ProfileArgs>({}).settings, usual);
 }
 
@@ -470,6 +472,8 @@ TEST(Args, RefusesBadValues) {
       {{"profile", "--curves", "5%,0.05"}, {"--curves", "twice"}},
       {{"profile", "--kernel", "2"}, {"odd"}},
       {{"profile", "--curves", "100%"}, {"--curves: got 100% alone"}},
+      {{"profile", "--head-curves", "10%,100%"}, {"--head-curves: got 100%"}},
+      {{"profile", "--head-curves", "0"}, {"--head-curves"}},
       {{"profile", "--curves", "none", "--curve-types", "q8_0"}, {"--curve-types", "--curves none"}},
       {{"profile", "--curves", "1", "--curve-types", "q8_0"}, {"--curves: got 100% alone"}},
       {{"profile", "--curves", "100%", "--curve-types", "f16"}, {"--curves: got 100% alone"}},

@@ -139,7 +139,7 @@ TEST_F(ChatTest, ANewBudgetHasSharesOfItsOwn) {
 
 TEST_F(ChatTest, BytesAreOfTheFullCacheInF16) {
   const Outcome out = chat(kLong + "\\n/budget\\n", "--kv-budget 30% --kv-type auto --profile p.json --window 8");
-  EXPECT_EQ(count(out.text, "budget: 30% of the f16 cache's bytes (curves, snapkv)"), 1) << out.text;
+  EXPECT_EQ(count(out.text, "budget: 30% of the f16 cache's bytes (head_curves, snapkv)"), 1) << out.text;
   EXPECT_EQ(count(out.text, " full in f16 ("), 1) << out.text;
   // Another budget would have other formats; what is held has those it was rounded to.
   const std::string automatic = "--kv-budget 30% --kv-type auto --profile p.json --window 8";

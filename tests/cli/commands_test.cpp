@@ -105,7 +105,7 @@ TEST_F(CommandsTest, ProfilesAreFoundByTheModelsFingerprint) {
   EXPECT_NE(run(ask).text.find("every layer gets the same budget"), std::string::npos);
   EXPECT_EQ(run_json(ask + " --json").at("allocator"), "uniform");
   ASSERT_EQ(run("profile -m $M --limit 1 --max-tokens 400 --answer-tokens 4").exit_code, 0);
-  EXPECT_EQ(run_json(ask + " --json").at("allocator"), "curves");
+  EXPECT_EQ(run_json(ask + " --json").at("allocator"), "head_curves");
   const json found = run_json("models --json");
   ASSERT_EQ(found.at("profiles").size(), 1U);
   EXPECT_EQ(found.at("profiles")[0].at("fingerprint"), run_json("inspect -m $M --json").at("fingerprint"));

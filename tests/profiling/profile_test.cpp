@@ -61,7 +61,18 @@ void expect_equal(const Profile& a, const Profile& b) {
     EXPECT_EQ(a.samples[i].sensitivity, b.samples[i].sensitivity);  // exactly
     EXPECT_EQ(a.samples[i].local_response, b.samples[i].local_response);
     EXPECT_EQ(a.samples[i].damage, b.samples[i].damage);
+    EXPECT_EQ(a.samples[i].head_damage, b.samples[i].head_damage);
   }
+}
+
+// With two KV heads, each measured at one fraction.
+Profile with_heads() {
+  Profile profile = example();
+  profile.model.layer = {.head_dim = 64, .n_head_kv = 2};
+  profile.settings.head_fractions = {0.25};
+  profile.samples[0].head_damage = {{0.5, 0.75, 1, 0}};
+  profile.samples[1].head_damage = {{0.5, 0.25, 3, 4}};
+  return profile;
 }
 
 class ProfileTest : public test::ArtefactTest {
@@ -245,11 +256,37 @@ TEST_F(ProfileTest, WhatCannotBeReadBackIsNotWritten) {
       {[](Profile& p) { p.settings.n_repeat = 1001; }, "settings.n_repeat': got 1001, expected 1 to 1000"},
       {[&](Profile& p) { p.settings.eps = nan; }, "settings.eps': got nan"},
       {[&](Profile& p) { p.settings.curve_fractions[0] = nan; }, "settings.curve_fractions[0]': got nan"},
+      {[&](Profile& p) { p.settings.head_fractions = {nan}; }, "settings.head_fractions[0]': got nan"},
+      {[&](Profile& p) { p.settings.head_fractions = {0.5, 1}; }, "settings.head_fractions[1]': got 1, expected more"},
+      {[&](Profile& p) { p.settings.head_fractions = {0.5}; },
+       "samples[0].head_damage': got 0 rows, expected 1 (settings.head_fractions)"},
+      {[&](Profile& p) { p.samples[1].head_damage = {{1, 2}}; },
+       "samples[1].head_damage': got 1 rows, expected 0 (settings.head_fractions)"},
       {[](Profile& p) { p.settings.selector_options.window = 0; }, "settings.selector_options': "},
       {[](Profile& p) { p.settings.calibration = "\x80"; }, "settings.calibration': got '\\x80', which is not UTF-8"},
       {[](Profile& p) { p.model.fingerprint = "x"; }, "model.fingerprint': got 'x'"},
   };
   expect_not_written(example(), cases, write_profile);
+}
+
+TEST_F(ProfileTest, HeadsAreReadBackAndTheirDamageRefused) {
+  ASSERT_TRUE(write_profile(with_heads(), path_).ok());
+  const auto back = read_profile(path_);
+  ASSERT_TRUE(back.ok()) << back.status().message();
+  expect_equal(*back, with_heads());
+  const auto damage = head_damage_of(*back, 0);
+  ASSERT_EQ(damage.size(), 4U);
+  EXPECT_EQ(damage[2].mean, 2);
+  EXPECT_EQ(damage[2].standard_error, 1);
+  EXPECT_EQ(damage[0].standard_error, 0);
+  expect_not_written(
+      with_heads(),
+      {{[](Profile& p) { p.model.layer = {}; },
+        "samples[0].head_damage[0]': got 4 values, expected 0 (model.n_layer * model.n_head_kv)"},
+       {[](Profile& p) { p.samples[1].head_damage[0][3] = -1; }, "samples[1].head_damage[0][3]': got -1"}},
+      write_profile);
+  EXPECT_EQ(differences(with_heads().settings, example().settings),
+            (std::vector<std::string>{"settings.head_fractions: got [0.25], expected none"}));
 }
 
 TEST_F(ProfileTest, WhatCannotBeWrittenIsKnownBefore) {

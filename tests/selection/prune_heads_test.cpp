@@ -99,7 +99,7 @@ TEST(PruneHeads, AgreesWithSortingEverything) {
     int64_t total = 0;
     for (size_t head = 0; head < n_rows.size(); ++head) {
       const int64_t budget = std::min(rows[head], *std::max_element(n_rows.begin(), n_rows.end()));
-      total += budget;
+      total += std::min(rows[head], n_all);
       const int64_t n_window = std::min<int64_t>({protected_rows.n_window, budget, n_rows[head]});
       const int64_t n_sink = std::min<int64_t>(protected_rows.n_sink, std::min(budget, n_rows[head]) - n_window);
       std::vector<Row> of_head;
