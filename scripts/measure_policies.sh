@@ -24,6 +24,9 @@ if [ ! -f "$profile" ]; then
   "$program" profile "${model[@]}" -o "$profile" >"$out/profile.txt"
 fi
 
+# Models with one KV head have nothing to share out among heads.
+by_heads() { if grep -q head_fractions "$profile"; then echo ",$1"; fi; }
+
 measure() { # NAME POLICIES EVAL-FLAGS...
   local name=$1 policies=$2
   shift 2
@@ -36,14 +39,19 @@ measure() { # NAME POLICIES EVAL-FLAGS...
 allocators=snapkv,snapkv+pyramid,streaming_llm,h2o,snapkv+ripple
 allocators+=,snapkv+ripple:transform=sqrt:r=8:gamma=8,snapkv+curves
 allocators+=,snapkv+ripple:signal=local,snapkv+ripple:signal=index,snapkv+ripple:signal=random
+allocators+=$(by_heads snapkv+head_curves)
 measure allocators "$allocators"
 
 selectors=snapkv,snapkv+curves:kernel=1,snapkv+curves:value-norm,snapkv+curves:kernel=1:value-norm
 selectors+=,snapkv+curves:window=64,snapkv+curves:window=64:kernel=1:value-norm,tova+curves,expected_attention
 selectors+=,expected_attention+curves,streaming_llm+curves
+heads=snapkv+head_curves
+selectors+=$(by_heads $heads:kernel=1:value-norm,$heads:window=64:kernel=1:value-norm,tova+head_curves)
+selectors+=$(by_heads expected_attention+head_curves,$heads:head-floor=0.5)
 measure selectors "$selectors"
 
 bytes=snapkv,snapkv:kv-type=q8_0,snapkv:ctk=q8_0:ctv=q4_0,snapkv+curves,snapkv+curves:kv-type=q8_0
 bytes+=,snapkv+curves:ctk=q8_0:ctv=q4_0,snapkv+curves:ctk=q8_0:ctv=q4_0:kernel=1:value-norm
 bytes+=,snapkv+curves:kv-type=auto
+bytes+=$(by_heads $heads,$heads:kv-type=auto,$heads:kv-type=auto:kernel=1:value-norm)
 measure bytes "$bytes" --match bytes --budgets 5%,10%,20%

@@ -24,7 +24,9 @@ if [ ! -f "$profile" ]; then
   "$program" profile "${model[@]}" -o "$profile" >"$out/profile.txt"
 fi
 
-policies=full,snapkv,snapkv+pyramid,streaming_llm,h2o,snapkv+ripple,snapkv+curves,snapkv+curves:kernel=1:value-norm
+policies=full,snapkv,snapkv+pyramid,streaming_llm,h2o,snapkv+ripple,snapkv+curves
+# Models with one KV head have nothing to share out among heads.
+if grep -q head_fractions "$profile"; then policies+=,snapkv+head_curves,snapkv+head_curves:kernel=1:value-norm; fi
 measure() { # NAME SUITE EVAL-FLAGS...
   local name=$1 suite=$2
   shift 2
