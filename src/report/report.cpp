@@ -43,6 +43,38 @@ std::string title_of(const ReportInputs& inputs) {
   return title.empty() ? "benchmarks" : title;
 }
 
+// What every KV head keeps, where heads have rows of their own; layers with equal parts show these.
+Status add_heads(const NamedBudgets& of, const std::vector<int64_t>& rows, int64_t n_prompt, Section& section) {
+  const Budgets& budgets = of.budgets;
+  if (budgets.head_shares.empty()) return ok_status();
+  RKV_ASSIGN_OR_RETURN(const auto head_rows, plan_head_rows(budgets, rows, n_prompt));
+  const auto n_head = static_cast<size_t>(budgets.model.layer.n_head_kv);
+  HeatMap map = {.title = fmt::format("Rows kept by each KV head ({})", of.name),
+                 .caption = "As a share of the prompt, in percent.",
+                 .column_label = "head",
+                 .row_label = "layer",
+                 .panels = {{.title = fmt::format("{} {}", budgets.allocator, budget_text(budgets))}}};
+  Table table = {.title = fmt::format("Rows of each KV head ({})", of.name), .columns = {"layer"}, .folded = true};
+  for (size_t head = 0; head < n_head; ++head) {
+    map.columns.push_back(std::to_string(head));
+    table.columns.push_back(fmt::format("head {}", head));
+  }
+  for (size_t il = 0; il < rows.size(); ++il) {
+    std::vector<int64_t> of_heads(n_head, rows[il]);
+    if (!head_rows[il].empty()) of_heads = head_rows[il];
+    map.rows.push_back(std::to_string(il));
+    std::vector<double>& values = map.panels[0].values.emplace_back();
+    std::vector<Cell>& cells = table.rows.emplace_back(std::vector{whole_cell(static_cast<double>(il))});
+    for (int64_t n : of_heads) {
+      values.push_back(static_cast<double>(n) / static_cast<double>(n_prompt));
+      cells.push_back(whole_cell(static_cast<double>(n)));
+    }
+  }
+  if (const auto figure = draw(map)) section.figures.push_back(*figure);
+  section.tables.push_back(std::move(table));
+  return ok_status();
+}
+
 }  // namespace
 
 Result<Section> budgets_section(const ReportInputs& inputs) {
@@ -98,6 +130,10 @@ Result<Section> budgets_section(const ReportInputs& inputs) {
   if (const auto figure = draw(chart)) section.figures.push_back(*figure);
   section.tables.push_back(std::move(files));
   if (layers.columns.size() > 1) section.tables.push_back(std::move(layers));
+  for (const NamedBudgets& of : inputs.budgets) {
+    RKV_ASSIGN_OR_RETURN(const std::vector<int64_t> rows, plan_rows(of.budgets, inputs.n_prompt));
+    RKV_RETURN_IF_ERROR(add_heads(of, rows, inputs.n_prompt, section));
+  }
   return section;
 }
 

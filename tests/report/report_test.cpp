@@ -129,6 +129,19 @@ TEST(Report, BudgetRows) {
   EXPECT_EQ(texts(files.rows[0]).back(), "yes");
   EXPECT_EQ(texts(files.rows[1]).back(), "no");
 
+  // Heads with rows of their own are a map; layer 1 has equal parts.
+  EXPECT_EQ(section->figures.size(), 1U);
+  Budgets& by_heads = inputs.budgets[1].budgets;
+  by_heads.model.layer = {.head_dim = 64, .n_head_kv = 2};
+  by_heads.head_shares = {{0.25, 0.75}, {}, {0.5, 0.5}, {0.6, 0.4}};
+  const auto with_heads = budgets_section(inputs);
+  ASSERT_TRUE(with_heads.ok()) << with_heads.status().message();
+  EXPECT_EQ(with_heads->figures.size(), 2U);
+  const Table& heads = table_of(*with_heads, "Rows of each KV head (b.json)");
+  EXPECT_EQ(texts(heads.rows[0]), (std::vector<std::string>{"0", "100", "300"}));
+  EXPECT_EQ(texts(heads.rows[1]), (std::vector<std::string>{"1", "200", "200"}));
+  EXPECT_EQ(texts(heads.rows[3]), (std::vector<std::string>{"3", "960", "640"}));
+
   // Bytes are rows with the shape of the model's rows; artefacts without it are refused by name.
   Budgets& of_bytes = inputs.budgets[0].budgets;
   of_bytes.model.layer = {.head_dim = 64, .n_head_kv = 2};
@@ -138,7 +151,7 @@ TEST(Report, BudgetRows) {
   EXPECT_EQ(texts(table_of(*bytes, "Rows of each layer").rows[3]), (std::vector<std::string>{"3", "800", "800"}));
   of_bytes.model.layer = {};
   EXPECT_NE(budgets_section(inputs).status().message().find("a.json: budgets that count bytes"), std::string::npos);
-  of_bytes = inputs.budgets[1].budgets;
+  of_bytes = test::small_budgets().budgets;
 
   inputs.n_prompt = 100;  // 25 rows a layer: fewer than the window and eight
   const auto small = budgets_section(inputs);
