@@ -51,23 +51,24 @@ Status add_heads(const NamedBudgets& of, const std::vector<int64_t>& rows, int64
   const auto n_head = static_cast<size_t>(budgets.model.layer.n_head_kv);
   HeatMap map = {.title = fmt::format("Rows kept by each KV head ({})", of.name),
                  .caption = "As a share of the prompt, in percent.",
-                 .column_label = "head",
-                 .row_label = "layer",
+                 .column_label = "layer",
+                 .row_label = "head",
                  .panels = {{.title = fmt::format("{} {}", budgets.allocator, budget_text(budgets))}}};
   Table table = {.title = fmt::format("Rows of each KV head ({})", of.name), .columns = {"layer"}, .folded = true};
   for (size_t head = 0; head < n_head; ++head) {
-    map.columns.push_back(std::to_string(head));
+    map.rows.push_back(std::to_string(head));
     table.columns.push_back(fmt::format("head {}", head));
   }
+  map.panels[0].values.resize(n_head);
   for (size_t il = 0; il < rows.size(); ++il) {
     std::vector<int64_t> of_heads(n_head, rows[il]);
     if (!head_rows[il].empty()) of_heads = head_rows[il];
-    map.rows.push_back(std::to_string(il));
-    std::vector<double>& values = map.panels[0].values.emplace_back();
+    map.columns.push_back(std::to_string(il));
     std::vector<Cell>& cells = table.rows.emplace_back(std::vector{whole_cell(static_cast<double>(il))});
-    for (int64_t n : of_heads) {
-      values.push_back(static_cast<double>(n) / static_cast<double>(n_prompt));
-      cells.push_back(whole_cell(static_cast<double>(n)));
+    for (size_t head = 0; head < n_head; ++head) {
+      const auto n = static_cast<double>(of_heads[head]);
+      map.panels[0].values[head].push_back(n / static_cast<double>(n_prompt));
+      cells.push_back(whole_cell(n));
     }
   }
   if (const auto figure = draw(map)) section.figures.push_back(*figure);
