@@ -2,19 +2,37 @@
 // SPDX-License-Identifier: MIT
 //
 // budgets.json and profile.json. What is accepted can be used: rows for prompts of any length keep the contract of
-// rows_for(), statistics come out, and what is written again reads back the same.
+// rows_for() and are shared out among heads without one too many, statistics come out, and what is written again reads back the same.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
 #include "base/atomic_file.h"
 #include "ripplekv/budgets.h"
+#include "ripplekv/engine.h"
 #include "ripplekv/profile.h"
 #include "targets.h"
 #include "test_util/artefact.h"
 
 namespace ripplekv::fuzz {
 namespace {
+
+void use_heads(const Budgets& budgets) {
+  for (const int64_t n_prompt : {int64_t{1}, int64_t{5000}, (int64_t{1} << 31) - 1}) {
+    const auto rows = plan_rows(budgets, n_prompt);
+    expect_sentence(rows.status());
+    if (!rows.ok()) continue;
+    const auto heads = plan_head_rows(budgets, *rows, n_prompt);
+    RKV_CHECK(heads.ok());
+    for (size_t il = 0; il < heads->size(); ++il) {
+      const std::vector<int64_t>& of_layer = (*heads)[il];
+      if (of_layer.empty()) continue;
+      RKV_CHECK(std::accumulate(of_layer.begin(), of_layer.end(), int64_t{0}) ==
+                (*rows)[il] * static_cast<int64_t>(of_layer.size()));
+      for (const int64_t n : of_layer) RKV_CHECK(n >= 1 && n <= n_prompt);
+    }
+  }
+}
 
 void use(const Budgets& budgets) {
   for (const int64_t n_prompt : {int64_t{1}, int64_t{100}, int64_t{5000}, (int64_t{1} << 31) - 1}) {
@@ -30,6 +48,7 @@ void use(const Budgets& budgets) {
                 std::min(total, n_prompt * budgets.model.n_layer));
     }
   }
+  use_heads(budgets);
 }
 
 void use(const Profile& profile) {
@@ -41,6 +60,10 @@ void use(const Profile& profile) {
   RKV_CHECK(std::abs(reliability_of(profile)) <= 1);
   for (size_t i = 0; i < profile.settings.n_curve_point(); ++i) {
     RKV_CHECK(static_cast<int>(damage_of(profile, i).size()) == profile.model.n_layer);
+  }
+  for (size_t i = 0; i < profile.settings.head_fractions.size(); ++i) {
+    RKV_CHECK(static_cast<int>(head_damage_of(profile, i).size()) ==
+              profile.model.n_layer * profile.model.layer.n_head_kv);
   }
 }
 
@@ -89,6 +112,9 @@ std::vector<std::string> artefact_seeds() {
     budgets.budget = *parse_kv_budget(budget);
     seeds.push_back(written(budgets, write_budgets));
   }
+  budgets.model.layer = {.head_dim = 64, .n_head_kv = 2};
+  budgets.head_shares = {{0.25, 0.75}, {}, {1, 0}};
+  seeds.push_back(written(budgets, write_budgets));
   Profile profile;
   profile.model = {test::kHash, "Tiny", "llama", 2};
   profile.settings.curve_fractions = {0.05, 1};
@@ -98,6 +124,11 @@ std::vector<std::string> artefact_seeds() {
       {"two", test::kHash, 2048, 7, {{0, 2.0625}, {1, 4}}, {{0.5, 0.25}, {0, 1}}, {{0.8, 0.1}, {0, 0}}}};
   profile.n_sample_planned = 2;
   seeds.push_back(written(profile, write_profile));
+  profile.model.layer = {.head_dim = 64, .n_head_kv = 2};
+  profile.settings.head_fractions = {0.1};
+  for (ProfileSample& sample : profile.samples) sample.head_damage = {{1, 0.5, 0, 2}};
+  seeds.push_back(written(profile, write_profile));
+  profile.settings.head_fractions = {};
   profile.settings.curve_fractions = {};
   profile.samples.clear();
   seeds.push_back(written(profile, write_profile));
