@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: MIT
 //
 // budgets.json and profile.json. What is accepted can be used: rows for prompts of any length keep the contract of
-// rows_for() and are shared out among heads without one too many, statistics come out, and what is written again reads back the same.
+// rows_for() and are shared out among heads without one too many, statistics come out, and what is written again reads
+// back the same.
 #include <algorithm>
 #include <cmath>
 #include <numeric>

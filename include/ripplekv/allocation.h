@@ -105,7 +105,8 @@ struct AllocatorInfo {
   bool needs_profile = false;
 };
 
-// uniform, pyramid, ripple, curves, head_curves; `file` (a budgets.json) is read by artefact.h and ends in the same rows_for().
+// uniform, pyramid, ripple, curves, head_curves; `file` (a budgets.json) is read by artefact.h and ends in the same
+// rows_for().
 std::span<const AllocatorInfo> allocator_registry();
 bool needs_profile(std::string_view allocator);  // false for one that does not exist
 

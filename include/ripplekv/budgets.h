@@ -25,8 +25,8 @@ struct Budgets {
       false;  // a fraction or rows in `budget` are those of the f16 cache's bytes, whatever the formats below
   std::string selector = "snapkv";
   SelectorOptions selector_options;
-  int rows_floor_extra = 8;         // floor = protected rows of the selector + this
-  AllocationWeights weights;        // [n_layer]; 0 where a sliding window is kept
+  int rows_floor_extra = 8;   // floor = protected rows of the selector + this
+  AllocationWeights weights;  // [n_layer]; 0 where a sliding window is kept
   // [n_layer][n_head_kv], each layer's summing to 1: what part of the layer's rows each KV head keeps. Empty: of all
   // layers, or in place of one's: equal parts.
   std::vector<std::vector<double>> head_shares;

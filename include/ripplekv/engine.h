@@ -37,8 +37,8 @@ struct CachePlan {
   std::vector<KvFormat> format;  // [n_layer]
   std::string selector;
   SelectorOptions selector_options;
-  // [n_layer][n_head_kv] summing to rows[il] * n_head_kv: of heads that keep different numbers. Empty: of all layers, or
-  // in place of one's: equally many.
+  // [n_layer][n_head_kv] summing to rows[il] * n_head_kv: of heads that keep different numbers. Empty: of all layers,
+  // or in place of one's: equally many.
   std::vector<std::vector<int64_t>> head_rows;
   // What each head of layer il keeps of `rows` a head; other rows than planned are equal parts.
   std::vector<int64_t> rows_of_heads(int il, int64_t rows, int n_head_kv) const;
@@ -54,8 +54,8 @@ struct CachePlan {
 // Errors: of another model's layer count; too small (names the smallest that fits); selector options out of range.
 Result<CachePlan> plan_cache(const Budgets& budgets, const ModelConfig& config, int64_t n_prompt,
                              bool lift_fraction = false);
-// Its rows alone, [n_layer], of budgets without their model. Errors: as plan_cache(); bytes where budgets.model.layer is
-// not known.
+// Its rows alone, [n_layer], of budgets without their model. Errors: as plan_cache(); bytes where budgets.model.layer
+// is not known.
 Result<std::vector<int64_t>> plan_rows(const Budgets& budgets, int64_t n_prompt);
 // CachePlan::head_rows of these rows. REQUIRES: rows of plan_rows() or plan_cache() for the same prompt.
 Result<std::vector<std::vector<int64_t>>> plan_head_rows(const Budgets& budgets, std::span<const int64_t> rows,

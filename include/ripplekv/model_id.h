@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 RippleKV contributors
 // SPDX-License-Identifier: MIT
 //
-// ModelId: which model an artefact belongs to, and which of its layers a budget is for. Declared apart, so that a model need not know artefacts.
-// That the two agree is checked by check_model() (budgets.h).
+// ModelId: which model an artefact belongs to, and which of its layers a budget is for. Declared apart, so that a model
+// need not know artefacts. That the two agree is checked by check_model() (budgets.h).
 #pragma once
 
 #include <algorithm>

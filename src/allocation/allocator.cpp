@@ -17,8 +17,8 @@ std::span<const AllocatorInfo> allocator_registry() {
       AllocatorInfo{"ripple", "more rows where a nudge of the Value cache moves the output more (needs a profile)",
                     true},
       AllocatorInfo{"curves", "rows where they save most of the measured damage (needs profile --curves)", true},
-      AllocatorInfo{"head_curves", "as curves, for every KV head of every layer by itself (needs profile --head-curves)",
-                    true},
+      AllocatorInfo{"head_curves",
+                    "as curves, for every KV head of every layer by itself (needs profile --head-curves)", true},
   };
   return kInfos;
 }

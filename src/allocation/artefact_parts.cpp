@@ -120,8 +120,8 @@ Status check_model_id(const ModelId& model) {
                                                        model.sliding_window, model.sliding_layers.size()));
   }
   const LayerShape& layer = model.layer;
-  if (layer != LayerShape{} && (layer.head_dim < 1 || layer.n_head_kv < 1 ||
-                                int64_t{layer.head_dim} * layer.n_head_kv > kLayerWidthMax)) {
+  if (layer != LayerShape{} &&
+      (layer.head_dim < 1 || layer.n_head_kv < 1 || int64_t{layer.head_dim} * layer.n_head_kv > kLayerWidthMax)) {
     return bad_key("model.n_head_kv",
                    fmt::format("got {} heads of {} values, expected at least 1 of each and at most {} in all",
                                layer.n_head_kv, layer.head_dim, kLayerWidthMax));

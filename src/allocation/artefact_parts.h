@@ -17,7 +17,7 @@
 namespace ripplekv {
 
 constexpr int64_t kLayerWidthMax = 1 << 15;  // head_dim x n_head_kv, likewise: bytes of all rows fit an int64
-constexpr int kLayersMax = 10000;  // far above any model; bounds what a damaged file can make us allocate
+constexpr int kLayersMax = 10000;            // far above any model; bounds what a damaged file can make us allocate
 
 nlohmann::ordered_json to_json(const ModelId& model);
 nlohmann::ordered_json to_json(const SelectorOptions& options);

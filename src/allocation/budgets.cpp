@@ -161,9 +161,9 @@ Status read_budget(const JsonObject& root, Budgets& budgets) {
 }
 
 std::string describe(const ModelId& model) {
-  const std::string heads =
-      model.layer == LayerShape{} ? ""
-                                  : fmt::format(" of {} KV heads of {}", model.layer.n_head_kv, model.layer.head_dim);
+  const std::string heads = model.layer == LayerShape{}
+                                ? ""
+                                : fmt::format(" of {} KV heads of {}", model.layer.n_head_kv, model.layer.head_dim);
   return fmt::format("{} ({}, {} layers{}, {})", ripplekv::quoted(model.name), model.architecture, model.n_layer, heads,
                      model.fingerprint);
 }

@@ -123,8 +123,8 @@ Status check(std::span<const FormatCurves> formats, double bytes, double kept_mi
     return invalid_argument(fmt::format("formats: got a least fraction of {}, expected 0 to 1", kept_min));
   }
   if (!held.empty() && held.size() != formats[0].at_full.size()) {
-    return invalid_argument(fmt::format("formats: got what {} layers hold, expected {}", held.size(),
-                                        formats[0].at_full.size()));
+    return invalid_argument(
+        fmt::format("formats: got what {} layers hold, expected {}", held.size(), formats[0].at_full.size()));
   }
   for (const double kept : held) {
     if (!(kept >= 0 && kept <= 1))

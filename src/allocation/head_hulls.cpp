@@ -15,7 +15,8 @@ std::vector<double> HeadHulls::shares(size_t layer, double kept) const {
   const auto step = static_cast<size_t>(std::clamp<long long>(std::llround(kept * kHullSteps), 1, kHullSteps));
   std::vector<double> shares;
   for (size_t head = 0; head < n_head; ++head) {
-    shares.push_back(static_cast<double>(steps[layer][(step - 1) * n_head + head]) / static_cast<double>(step * n_head));
+    shares.push_back(static_cast<double>(steps[layer][(step - 1) * n_head + head]) /
+                     static_cast<double>(step * n_head));
   }
   return shares;
 }

@@ -214,14 +214,15 @@ void add_allocator_args(OptionTable& table, AllocatorArgs& allocator, SelectorAr
   std::vector<std::string_view> names = names_of(allocator_registry());
   const std::string help = fmt::format("How the budget is shared: {}", fmt::join(names, ", "));
   if (may_be_file) names.push_back(kAllocatorFile);
-  add_name(table,
-           {.names = "--allocator",
-            .value = "NAME",
-            .help = may_be_file ? help + ", or file with --budget" : help,
-            .default_text = may_be_file ? "head_curves or curves if the profile has them, else ripple; without a profile "
-                                          "uniform"
-                                        : "head_curves or curves if the profile has them, else ripple"},
-           allocator.name, names);
+  add_name(
+      table,
+      {.names = "--allocator",
+       .value = "NAME",
+       .help = may_be_file ? help + ", or file with --budget" : help,
+       .default_text = may_be_file ? "head_curves or curves if the profile has them, else ripple; without a profile "
+                                     "uniform"
+                                   : "head_curves or curves if the profile has them, else ripple"},
+      allocator.name, names);
   add_path(table,
            {.names = "--profile",
             .value = "FILE",

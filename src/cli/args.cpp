@@ -159,7 +159,8 @@ void add_args(OptionTable& table, ProfileArgs& args) {
     }
     if (settings.curve_fractions.empty() && args.fit.heads) settings.head_fractions.clear();
     if (settings.curve_fractions.empty()) {
-      if (!args.fit.formats) return invalid_argument("--curve-types: got types for the curves that --curves none leaves out");
+      if (!args.fit.formats)
+        return invalid_argument("--curve-types: got types for the curves that --curves none leaves out");
       settings.curve_formats.clear();
     }
     // What a type costs by itself: without it, types cannot be weighed against each other.

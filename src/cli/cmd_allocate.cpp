@@ -109,7 +109,8 @@ Result<Measured> audit(const std::vector<ResultLine>& lines, double kept, const 
   RKV_ASSIGN_OR_RETURN(const CachePlan plan, plan_cache(budgets, subject.model->config(), n_prompt));
   std::vector<double> fractions;
   for (int64_t rows : plan.rows) fractions.push_back(static_cast<double>(rows) / static_cast<double>(n_prompt));
-  RKV_ASSIGN_OR_RETURN(measured.predicted, predicted_damage(*subject.profile, budgets.allocator, plan.format, fractions));
+  RKV_ASSIGN_OR_RETURN(measured.predicted,
+                       predicted_damage(*subject.profile, budgets.allocator, plan.format, fractions));
   return measured;
 }
 
@@ -186,7 +187,8 @@ Status cmd_allocate(const AllocateArgs& args) {
           100.0 * static_cast<double>(rows[il]) / static_cast<double>(args.n_prompt),
           fmt::format("{}/{}", to_string(format.k), to_string(format.v)),
           slides ? "sliding window, outside the budget" : std::string(static_cast<size_t>(40 * rows[il] / top), '#'));
-    if (!head_rows.empty() && !head_rows[il].empty()) print("       heads {}\n", fmt::format("{}", fmt::join(head_rows[il], ", ")));
+    if (!head_rows.empty() && !head_rows[il].empty())
+      print("       heads {}\n", fmt::format("{}", fmt::join(head_rows[il], ", ")));
   }
   print("{:>5}  {:>8}  {:>6.1f}%  of a prompt of {} tokens, {} with budget {}\n", "all", total, 100.0 * kept,
         args.n_prompt, budgets.allocator, budget_text(budgets));

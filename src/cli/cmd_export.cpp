@@ -61,10 +61,9 @@ std::string as_csv(const Budgets& budgets, const std::vector<int64_t>& rows, con
   std::string text = "layer,rows,kept_fraction,k,v,head_rows\n";
   for (size_t il = 0; il < rows.size(); ++il) {
     const std::vector<int64_t> of_heads = heads.empty() ? std::vector<int64_t>() : heads[il];
-    text += fmt::format("{},{},{},{},{},{}\n", il, rows[il],
-                        static_cast<double>(rows[il]) / static_cast<double>(n_prompt),
-                        to_string(budgets.kv_format[il].k), to_string(budgets.kv_format[il].v),
-                        fmt::join(of_heads, " "));
+    text +=
+        fmt::format("{},{},{},{},{},{}\n", il, rows[il], static_cast<double>(rows[il]) / static_cast<double>(n_prompt),
+                    to_string(budgets.kv_format[il].k), to_string(budgets.kv_format[il].v), fmt::join(of_heads, " "));
   }
   return text;
 }

@@ -47,7 +47,6 @@ std::string usual_allocator(const std::optional<Profile>& profile, const Policy&
 // budgets are uniform for want of a profile), or "".
 Result<std::optional<Budgets>> resolve_budgets(const KvArgs& args, const Model& model, std::string& note);
 
-
 // Whole text of a prompt or input file ("-": standard input). Errors: not there, not UTF-8 (byte named), over 1 GiB.
 Result<std::string> read_text(const std::string& path);
 
@@ -62,7 +61,8 @@ struct Profiled {
 };
 
 // Loads the model and profiles it with a progress line, as one of several ranks where there are. path: of the artefact;
-// empty: the cache folder's, under the model's fingerprint. calibration: as above. announcement: said on stderr once nothing refuses to begin.
+// empty: the cache folder's, under the model's fingerprint. calibration: as above. announcement: said on stderr once
+// nothing refuses to begin.
 Result<Profiled> profile_with_progress(ModelArgs model_args, ProfileSettings settings, const std::string& calibration,
                                        int n_sample, const std::string& path, bool fresh, const ProfileFit& fit,
                                        const std::string& announcement = "");

@@ -312,10 +312,9 @@ Status Engine::compress_outgrown(Sequence& sequence) {
     ggml_tensor* queries = window.queries ? window.queries->tensor(static_cast<size_t>(il)) : nullptr;
     RKV_ASSIGN_OR_RETURN(const LayerView view, view_layer(*forward_, il, layer, window.selector->needs(), queries,
                                                           nullptr, window.n_filled - n_window, n_window));
-    RKV_RETURN_IF_ERROR(layer.compact(
-        prune_heads(score_parts(*window.selector, view.taps), head_rows,
-                    sequence.plan.rows_of_heads(il, rows, config.n_head_kv), window.selector->protected_rows(),
-                    sequence.plan.selector_options.head_floor)));
+    RKV_RETURN_IF_ERROR(layer.compact(prune_heads(
+        score_parts(*window.selector, view.taps), head_rows, sequence.plan.rows_of_heads(il, rows, config.n_head_kv),
+        window.selector->protected_rows(), sequence.plan.selector_options.head_floor)));
   }
   if (window.queries && window.n_filled == 2 * window.width) {
     std::vector<uint8_t> last;

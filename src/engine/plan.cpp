@@ -160,9 +160,9 @@ Result<std::vector<int64_t>> rows_of(const Budgets& budgets, const LayerShape& s
   if (n_prompt > floor && budget.value * (1 + 1e-12) < least) {
     if (lift_fraction) return sharing.rows_of_total(total_least, floor);
     const double not_shared = is_of_bytes ? windows : windows - windows_f16;
-    return invalid_argument(fmt::format(
-        "budget: too few bytes, expected at least {}: {} rows in each layer (protected rows and a margin)",
-        budget_of_bytes(budgets.budget.kind, least + not_shared, bytes_of_one).to_string(), floor));
+    return invalid_argument(
+        fmt::format("budget: too few bytes, expected at least {}: {} rows in each layer (protected rows and a margin)",
+                    budget_of_bytes(budgets.budget.kind, least + not_shared, bytes_of_one).to_string(), floor));
   }
   RKV_ASSIGN_OR_RETURN(const auto rows, sharing.rows(budget, floor, bytes_of_row / n_layer));
   const bool mixed = std::adjacent_find(formats.begin(), formats.end(), std::not_equal_to<>()) != formats.end();
@@ -211,13 +211,13 @@ Status check_head_rows(const CachePlan& plan, size_t il, int n_head_kv) {
   }
   const std::vector<int64_t>& heads = plan.head_rows[il];
   if (heads.empty()) return ok_status();
-  const bool fit = std::cmp_equal(heads.size(), n_head_kv) && std::all_of(heads.begin(), heads.end(), [&](int64_t n) {
-                     return n >= 1 && n <= plan.n_prompt;
-                   });
+  const bool fit = std::cmp_equal(heads.size(), n_head_kv) &&
+                   std::all_of(heads.begin(), heads.end(), [&](int64_t n) { return n >= 1 && n <= plan.n_prompt; });
   if (fit && std::accumulate(heads.begin(), heads.end(), int64_t{0}) == plan.rows[il] * n_head_kv) return ok_status();
-  return invalid_argument(fmt::format("cache plan: the heads of layer {} are to keep {} rows, expected {} in all, 1 to "
-                                      "{} in each of {}",
-                                      il, fmt::join(heads, ", "), plan.rows[il] * n_head_kv, plan.n_prompt, n_head_kv));
+  return invalid_argument(
+      fmt::format("cache plan: the heads of layer {} are to keep {} rows, expected {} in all, 1 to "
+                  "{} in each of {}",
+                  il, fmt::join(heads, ", "), plan.rows[il] * n_head_kv, plan.n_prompt, n_head_kv));
 }
 
 }  // namespace

@@ -203,9 +203,8 @@ Status choose_formats_of(const Policy& policy, const Profile& profile, const Mod
   RKV_ASSIGN_OR_RETURN(const auto selector, make_selector(policy.selector, policy.selector_options));
   const double floor = static_cast<double>(selector->protected_rows().count() + budgets.rows_floor_extra);
   const std::vector<KvFormat> formats = profile.settings.formats_of_curves();
-  const bool rounds_windows = std::none_of(known.begin(), known.end(), [&](size_t f) {
-    return !sliding.empty() && window_damage_of(profile, f).empty();
-  });
+  const bool rounds_windows = std::none_of(
+      known.begin(), known.end(), [&](size_t f) { return !sliding.empty() && window_damage_of(profile, f).empty(); });
   std::vector<int> layers = sharing;
   std::vector<double> held(layers.size(), 0.0);
   if (rounds_windows) {
@@ -278,8 +277,7 @@ Result<double> predicted_damage(const Profile& profile, std::string_view allocat
   return sum;
 }
 
-Result<Budgets> make_budgets(const ModelId& model, const Policy& policy, const Profile* profile,
-                             int64_t n_prompt) {
+Result<Budgets> make_budgets(const ModelId& model, const Policy& policy, const Profile* profile, int64_t n_prompt) {
   Budgets budgets;
   budgets.model = model;
   budgets.allocator = policy.allocator;

@@ -29,8 +29,9 @@ struct Policy {
 
 // What the profile's curves foretell of layers in these formats that keep these fractions of their rows, both
 // [n_layer]: the sum of their damages. Of sliding layers the format alone counts, where it was measured. Real damage
-// differs by what layers do to each other. A format that was not measured counts as the first one that was. Errors: as predicted_damage() of allocation.h.
-// allocator: head_curves goes by what compressing single heads cost, the others by layers.
+// differs by what layers do to each other. A format that was not measured counts as the first one that was. Errors: as
+// predicted_damage() of allocation.h. allocator: head_curves goes by what compressing single heads cost, the others by
+// layers.
 Result<double> predicted_damage(const Profile& profile, std::string_view allocator, std::span<const KvFormat> formats,
                                 std::span<const double> kept);
 
@@ -38,7 +39,6 @@ Result<double> predicted_damage(const Profile& profile, std::string_view allocat
 // with it. Errors: unknown allocator (lists what exists), ripple or curves without a profile, a profile of another
 // model, an empty one or one without curves; formats to choose from that were not measured; bytes where model.layer is
 // not known.
-Result<Budgets> make_budgets(const ModelId& model, const Policy& policy, const Profile* profile,
-                             int64_t n_prompt = 0);
+Result<Budgets> make_budgets(const ModelId& model, const Policy& policy, const Profile* profile, int64_t n_prompt = 0);
 
 }  // namespace ripplekv

@@ -149,8 +149,8 @@ Status SampleProfiler::prefill_full() {
       };
       for (size_t f = 0; f < keep_.size(); ++f) keep_[f].push_back(keep_of(rows_of(settings_.curve_fractions[f])));
       for (size_t f = 0; f < head_keep_.size(); ++f) {
-        // A layer holds a multiple of n_head_kv rows, so what one head alone drops is one, too: up to n_head_kv - 1 more
-        // than asked for, or fewer where that would leave it none beside the protected ones.
+        // A layer holds a multiple of n_head_kv rows, so what one head alone drops is one, too: up to n_head_kv - 1
+        // more than asked for, or fewer where that would leave it none beside the protected ones.
         int64_t rows = rows_of(settings_.head_fractions[f]);
         rows -= config_.n_head_kv - 1 - (n_prompt() - rows - 1) % config_.n_head_kv;
         if (rows <= selector_->protected_rows().count()) rows += config_.n_head_kv;

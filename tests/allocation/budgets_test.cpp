@@ -348,7 +348,10 @@ TEST_F(BudgetsTest, WhatCannotBeReadBackIsNotWritten) {
       {[&](Budgets& b) { b.weights.base_rows = nan; }, "base_rows': got nan"},
       {[](Budgets& b) { b.model.n_layer = 0; }, "model.n_layer': got 0"},
       {[](Budgets& b) { b.model.n_layer = 10001; }, "model.n_layer': got 10001, expected 1 to 10000"},
-      {[](Budgets& b) { b.head_shares = {{}, {}, {0.5, 0.5}}; }, "layers[2].heads': got shares of 2 heads, expected 0"},
+      {[](Budgets& b) {
+         b.head_shares = {{}, {}, {0.5, 0.5}};
+       },
+       "layers[2].heads': got shares of 2 heads, expected 0"},
       {[](Budgets& b) {
          b.model.layer = {.head_dim = 64, .n_head_kv = 2};
          b.head_shares = {{}, {0.5, 0.6}, {}};

@@ -217,9 +217,9 @@ TEST(FormatChoice, RefusesWhatBreaksTheContract) {
   refused({format_of(64, {-1}, {1})}, 1, 0, "damage -1 in layer 0");
   refused({good}, NAN, 0, "nan bytes");
   refused({good}, 1, 1.5, "least fraction of 1.5");
-  for (const auto& [held, why] : {std::pair{std::vector<double>{1}, "1 layers hold, expected 2"},
-                                  std::pair{std::vector<double>{0, 1.5}, "holds 1.5"},
-                                  std::pair{std::vector<double>{0, NAN}, "holds nan"}}) {
+  for (const auto& [held, why] :
+       {std::pair{std::vector<double>{1}, "1 layers hold, expected 2"},
+        std::pair{std::vector<double>{0, 1.5}, "holds 1.5"}, std::pair{std::vector<double>{0, NAN}, "holds nan"}}) {
     const auto choice = choose_formats(std::vector{good}, 1, 0, held);
     ASSERT_FALSE(choice.ok());
     EXPECT_NE(choice.status().message().find(why), std::string::npos) << choice.status().message();

@@ -67,8 +67,8 @@ TEST(HeadHulls, NoSplitIsBetterAndTheSumIsExact) {
       const auto at = static_cast<size_t>(step) - 1;
       double least = HUGE_VAL;
       for (int first = std::max(1, 2 * step - kHullSteps); first <= std::min(kHullSteps, 2 * step - 1); ++first) {
-        least = std::min(least, heads[0][static_cast<size_t>(first) - 1] +
-                                    heads[1][static_cast<size_t>(2 * step - first) - 1]);
+        least = std::min(
+            least, heads[0][static_cast<size_t>(first) - 1] + heads[1][static_cast<size_t>(2 * step - first) - 1]);
       }
       EXPECT_NEAR(hulls.layers[0][at], least, 1e-9 * least + 1e-15) << step;
       EXPECT_EQ(hulls.steps[0][2 * at] + hulls.steps[0][2 * at + 1], 2 * step);

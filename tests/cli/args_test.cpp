@@ -156,7 +156,12 @@ TEST(Args, ProfileTakesEveryFlag) {
        [](const A& a) {
          return a.settings.curve_fractions == std::vector<double>{0.05, 0.1, 0.4, 1};
        }},
-      {{"--head-curves"}, "40%,5%", {}, [](const A& a) { return a.settings.head_fractions == std::vector{0.05, 0.4}; }},
+      {{"--head-curves"},
+       "40%,5%",
+       {},
+       [](const A& a) {
+         return a.settings.head_fractions == std::vector{0.05, 0.4};
+       }},
       {{"-o", "--output"}, "p.json", {}, [](const A& a) { return a.output_file == "p.json"; }},
       {{"--resume"}, "", {"--fresh"}, [](const A& a) { return !a.fresh; }, false, true},
       {{"--fresh"}, "", {}, [](const A& a) { return a.fresh; }},

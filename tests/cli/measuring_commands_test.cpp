@@ -196,8 +196,8 @@ TEST_F(MeasuringCommandsTest, TuneWritesTheBest) {
       run("tune -m $M --profile $D/p.json --kv-budget 20% --window 8 --calibration $D/data --limit 2 --max-tokens 150 "
           "--answer-tokens 4 -o $D/best.json");
   ASSERT_EQ(outcome.exit_code, 0) << outcome.text;
-  for (const char* tried :
-       {"snapkv+uniform", "snapkv+ripple:r=8:gamma=8:transform=log", "snapkv+curves", "snapkv+head_curves", "best on these"})
+  for (const char* tried : {"snapkv+uniform", "snapkv+ripple:r=8:gamma=8:transform=log", "snapkv+curves",
+                            "snapkv+head_curves", "best on these"})
     EXPECT_NE(outcome.text.find(tried), std::string::npos) << tried;
   const json budgets = json::parse(text_of("best.json"));
   EXPECT_NE(outcome.text.find("best on these 2 samples: snapkv+" + budgets.at("allocator").get<std::string>()),
@@ -250,7 +250,8 @@ TEST_F(MeasuringCommandsTest, FormatsAreTheAllocatorsChoice) {
   for (const json& layer : budgets.at("layers")) n_rounded += layer.at("k") != "f16" ? 1 : 0;
   EXPECT_GT(n_rounded, 0);
   // Rows of bytes need no model: its artefacts know its rows. Without that they are refused.
-  const Outcome shown = run("allocate --kv-budget 30% --kv-type auto --window 8 --tokens 100 --json --profile $D/p.json");
+  const Outcome shown =
+      run("allocate --kv-budget 30% --kv-type auto --window 8 --tokens 100 --json --profile $D/p.json");
   ASSERT_EQ(shown.exit_code, 0) << shown.text;
   const json exported = json::parse(run("export $D/auto.json --tokens 100").text);
   EXPECT_EQ(exported.at("kv_budget"), "30% of the f16 cache's bytes");
@@ -258,9 +259,10 @@ TEST_F(MeasuringCommandsTest, FormatsAreTheAllocatorsChoice) {
   ASSERT_EQ(exported.at("layers").size(), rows_shown.size());
   for (size_t il = 0; il < rows_shown.size(); ++il) EXPECT_EQ(exported.at("layers")[il].at("rows"), rows_shown[il]);
   EXPECT_EQ(run("report --budgets $D/auto.json --tokens 100 -o $D/auto.html").exit_code, 0);
-  ASSERT_EQ(run("allocate --kv-budget 30% --kv-type auto --allocator curves --window 8 --profile $D/p.json -o $D/older.json")
-                .exit_code,
-            0);
+  ASSERT_EQ(
+      run("allocate --kv-budget 30% --kv-type auto --allocator curves --window 8 --profile $D/p.json -o $D/older.json")
+          .exit_code,
+      0);
   json older = json::parse(text_of("older.json"));
   older.at("model").erase("head_dim");
   older.at("model").erase("n_head_kv");
@@ -320,7 +322,8 @@ TEST_F(MeasuringCommandsTest, Export) {
       EXPECT_EQ(static_cast<int>(n * (1 - ratio)), exported.at("rows")[il].get<int>()) << n << " " << il;
     }
   }
-  EXPECT_NE(run("export $D/b.json --to csv").text.find("layer,rows,kept_fraction,k,v,head_rows\n0,"), std::string::npos);
+  EXPECT_NE(run("export $D/b.json --to csv").text.find("layer,rows,kept_fraction,k,v,head_rows\n0,"),
+            std::string::npos);
   EXPECT_EQ(run("export $D/b.json -o $D/x.json").exit_code, 0);
   EXPECT_EQ(json::parse(text_of("x.json")).at("layers").size(), 3U);
   EXPECT_EQ(run("export $D/none.json").exit_code, 1);
@@ -332,7 +335,8 @@ TEST_F(MeasuringCommandsTest, Export) {
   EXPECT_EQ(run("export $D/h.json --to csv").exit_code, 0);
 }
 
-// The default profile measures every KV head, and what it says is used and shown; with one head there is nothing to ask.
+// The default profile measures every KV head, and what it says is used and shown; with one head there is nothing to
+// ask.
 TEST_F(MeasuringCommandsTest, HeadsKeepRowsOfTheirOwn) {
   ASSERT_EQ(run("allocate --profile $D/p.json --kv-budget 30% --window 8 --tokens 200 -o $D/heads.json").exit_code, 0);
   const json budgets = json::parse(text_of("heads.json"));
@@ -344,26 +348,27 @@ TEST_F(MeasuringCommandsTest, HeadsKeepRowsOfTheirOwn) {
     EXPECT_EQ(sum, 2 * layer.at("rows").get<int64_t>());
   }
   const Outcome csv = run("export $D/heads.json --tokens 200 --to csv");
-  EXPECT_NE(csv.text.find("f16,f16," + std::to_string(exported.at("layers")[0].at("head_rows")[0].get<int64_t>()) + " "),
-            std::string::npos)
+  EXPECT_NE(
+      csv.text.find("f16,f16," + std::to_string(exported.at("layers")[0].at("head_rows")[0].get<int64_t>()) + " "),
+      std::string::npos)
       << csv.text;
   const Outcome kvpress = run("export $D/heads.json --to kvpress");
   EXPECT_EQ(kvpress.exit_code, 1);
   EXPECT_NE(kvpress.text.find("rows of its own number (head_curves)"), std::string::npos) << kvpress.text;
   EXPECT_EQ(run("run -m $M --budget $D/heads.json -f $D/data/financial_qa.jsonl --raw --temp 0 -n 2").exit_code, 0);
-  const Outcome audited =
-      run("allocate -m $M --profile $D/p.json --kv-budget 30% --kv-type auto --allocator head_curves --window 8 --audit "
-          "--calibration $D/data --limit 1 --max-tokens 150 --answer-tokens 4");
+  const Outcome audited = run(
+      "allocate -m $M --profile $D/p.json --kv-budget 30% --kv-type auto --allocator head_curves --window 8 --audit "
+      "--calibration $D/data --limit 1 --max-tokens 150 --answer-tokens 4");
   EXPECT_NE(audited.text.find("       heads "), std::string::npos) << audited.text;
   EXPECT_NE(audited.text.find("damages add up to"), std::string::npos) << audited.text;
   ASSERT_EQ(run("profile -m $M --limit 1 --max-tokens 150 --answer-tokens 4 --window 8 --curves 30% --head-curves none "
                 "-o $D/layers.json")
                 .exit_code,
             0);
-  EXPECT_EQ(json::parse(run("allocate --profile $D/layers.json --kv-budget 30% --window 8 --json").text).at("allocator"),
-            "curves");
-  const Outcome without =
-      run("allocate --profile $D/layers.json --kv-budget 30% --window 8 --allocator head_curves");
+  EXPECT_EQ(
+      json::parse(run("allocate --profile $D/layers.json --kv-budget 30% --window 8 --json").text).at("allocator"),
+      "curves");
+  const Outcome without = run("allocate --profile $D/layers.json --kv-budget 30% --window 8 --allocator head_curves");
   EXPECT_EQ(without.exit_code, 1);
   EXPECT_NE(without.text.find("profile --head-curves"), std::string::npos) << without.text;
 }

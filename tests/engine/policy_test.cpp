@@ -222,9 +222,8 @@ TEST(Policy, WindowsAreRoundedIfTheProfileSaysWhatItCosts) {
   const KvFormat small = {KvType::kQ8_0, KvType::kQ4_0};
   const auto f16_row = static_cast<double>(bytes_per_row(kShape, {}));
   const auto small_row = static_cast<double>(bytes_per_row(kShape, small));
-  for (const KvBudget& budget :
-       {KvBudget{KvBudget::Kind::kFraction, 0.2}, KvBudget{KvBudget::Kind::kRowsPerLayer, 200},
-        KvBudget{KvBudget::Kind::kBytes, (0.2 * 1000 + 2 * 100) * f16_row}}) {
+  for (const KvBudget& budget : {KvBudget{KvBudget::Kind::kFraction, 0.2}, KvBudget{KvBudget::Kind::kRowsPerLayer, 200},
+                                 KvBudget{KvBudget::Kind::kBytes, (0.2 * 1000 + 2 * 100) * f16_row}}) {
     policy.budget = budget;
     const auto budgets = make_budgets(model, policy, &profile, 1000);
     ASSERT_TRUE(budgets.ok()) << budgets.status().message();

@@ -257,10 +257,15 @@ TEST_F(ProfileTest, WhatCannotBeReadBackIsNotWritten) {
       {[&](Profile& p) { p.settings.eps = nan; }, "settings.eps': got nan"},
       {[&](Profile& p) { p.settings.curve_fractions[0] = nan; }, "settings.curve_fractions[0]': got nan"},
       {[&](Profile& p) { p.settings.head_fractions = {nan}; }, "settings.head_fractions[0]': got nan"},
-      {[&](Profile& p) { p.settings.head_fractions = {0.5, 1}; }, "settings.head_fractions[1]': got 1, expected more"},
+      {[&](Profile& p) {
+         p.settings.head_fractions = {0.5, 1};
+       },
+       "settings.head_fractions[1]': got 1, expected more"},
       {[&](Profile& p) { p.settings.head_fractions = {0.5}; },
        "samples[0].head_damage': got 0 rows, expected 1 (settings.head_fractions)"},
-      {[&](Profile& p) { p.samples[1].head_damage = {{1, 2}}; },
+      {[&](Profile& p) {
+         p.samples[1].head_damage = {{1, 2}};
+       },
        "samples[1].head_damage': got 1 rows, expected 0 (settings.head_fractions)"},
       {[](Profile& p) { p.settings.selector_options.window = 0; }, "settings.selector_options': "},
       {[](Profile& p) { p.settings.calibration = "\x80"; }, "settings.calibration': got '\\x80', which is not UTF-8"},

@@ -133,7 +133,9 @@ TEST(PruneHeads, AgreesWithSortingEverything) {
       ASSERT_GE(static_cast<int64_t>(keep[head].size()), n_own[head]) << "repeat " << repeat;
     }
     ASSERT_EQ(sum, total) << "repeat " << repeat;
-    const auto all_equal = [](const std::vector<int64_t>& of) { return std::ranges::count(of, of[0]) == std::ssize(of); };
+    const auto all_equal = [](const std::vector<int64_t>& of) {
+      return std::ranges::count(of, of[0]) == std::ssize(of);
+    };
     if (all_equal(n_rows) && all_equal(rows)) {
       ASSERT_EQ(prune_heads(scores, n_rows, rows[0], protected_rows, 1.0),
                 prune(scores, n_rows[0], static_cast<int>(n_rows.size()), rows[0], protected_rows));
@@ -144,7 +146,8 @@ TEST(PruneHeads, AgreesWithSortingEverything) {
 TEST(PruneHeadsDeathTest, SizesThatContradictEachOtherAreABugOfOurs) {
   const std::vector<float> scores(6);
   EXPECT_DEATH(prune_heads(scores, std::vector<int64_t>{2, 3}, 1, {}, 0.5), "check failed");
-  EXPECT_DEATH(ripplekv::prune_heads(scores, std::vector<int64_t>{3, 3}, std::vector<int64_t>{1}, {}, 1.0), "check failed");
+  EXPECT_DEATH(ripplekv::prune_heads(scores, std::vector<int64_t>{3, 3}, std::vector<int64_t>{1}, {}, 1.0),
+               "check failed");
   EXPECT_DEATH(ripplekv::prune_heads(scores, std::vector<int64_t>{3, 3}, std::vector<int64_t>{1, 0}, {}, 1.0),
                "check failed");
   EXPECT_DEATH(prune_heads(scores, std::vector<int64_t>{3, 3}, 1, {}, 1.5), "check failed");
