@@ -6,7 +6,8 @@
 # links, directly or not. Lists the offenders and exits 1. Reads text only: needs no build and no compiler.
 source "$(dirname "$0")/common.sh"
 
-# The folder of src/ that defines what a public header declares. `base` and `cache` also hold headers that declare no function.
+# The folder of src/ that defines what a public header declares; headers that declare no function are in the lowest that
+# their own includes allow.
 declare -A owner=(
   [status]=base [keep_list]=base [taps]=base
   [kv_type]=cache [model_id]=cache [kv_cache]=cache [model]=model

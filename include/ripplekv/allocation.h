@@ -109,5 +109,7 @@ struct AllocatorInfo {
 // rows_for().
 std::span<const AllocatorInfo> allocator_registry();
 bool needs_profile(std::string_view allocator);  // false for one that does not exist
+// curves, head_curves: their shares hold for one budget, and they can choose kv formats.
+bool goes_by_damage(std::string_view allocator);
 
 }  // namespace ripplekv

@@ -23,6 +23,8 @@ std::span<const AllocatorInfo> allocator_registry() {
   return kInfos;
 }
 
+bool goes_by_damage(std::string_view allocator) { return allocator == "curves" || allocator == "head_curves"; }
+
 bool needs_profile(std::string_view allocator) {
   const auto all = allocator_registry();
   return std::any_of(all.begin(), all.end(),

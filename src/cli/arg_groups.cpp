@@ -289,9 +289,10 @@ void add_kv_type_args(OptionTable& table, KvTypeArgs& type, std::string_view def
   table.add_value(
       {.names = "--kv-type",
        .value = may_be_auto ? choices + "|auto" : choices,
-       .help = may_be_auto ? "Both types at once; auto: those of each layer with its rows, where the damage "
-                             "is smallest for the bytes (curves): a budget is then of the f16 cache's bytes"
-                           : "Both types at once"},
+       .help = may_be_auto
+                   ? "Both types at once; auto: those of each layer with its rows, where the damage "
+                     "is smallest for the bytes (curves, head_curves): a budget is then of the f16 cache's bytes"
+                   : "Both types at once"},
       [&type, may_be_auto](std::string_view text) -> Status {
         type.automatic = may_be_auto && text == "auto";
         type.k = type.v = std::nullopt;

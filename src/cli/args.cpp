@@ -25,6 +25,11 @@ Result<std::vector<double>> parse_curves(std::string_view text) {
   return fractions;
 }
 
+Result<std::vector<double>> parse_curves_or_none(std::string_view text) {
+  if (text == "none") return std::vector<double>();
+  return parse_curves(text);
+}
+
 void add_calibration(OptionTable& table, std::string& calibration) {
   add_path(table,
            {.names = "--calibration",
@@ -98,9 +103,7 @@ void add_measuring_args(OptionTable& table, ProfileArgs& args) {
                    .default_text = "5%,10%,20%,40%, as far as the samples are long enough"},
                   [&args](std::string_view text) -> Status {
                     args.fit.curves = false;
-                    args.settings.curve_fractions.clear();
-                    if (text == "none") return ok_status();
-                    RKV_ASSIGN_OR_RETURN(args.settings.curve_fractions, parse_curves(text));
+                    RKV_ASSIGN_OR_RETURN(args.settings.curve_fractions, parse_curves_or_none(text));
                     return ok_status();
                   });
   table.add_value({.names = "--head-curves",
@@ -109,9 +112,7 @@ void add_measuring_args(OptionTable& table, ProfileArgs& args) {
                    .default_text = "10%, of models with several KV heads"},
                   [&args](std::string_view text) -> Status {
                     args.fit.heads = false;
-                    args.settings.head_fractions.clear();
-                    if (text == "none") return ok_status();
-                    RKV_ASSIGN_OR_RETURN(args.settings.head_fractions, parse_curves(text));
+                    RKV_ASSIGN_OR_RETURN(args.settings.head_fractions, parse_curves_or_none(text));
                     return ok_status();
                   });
   add_parsed(table,

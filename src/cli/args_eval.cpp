@@ -244,7 +244,7 @@ void add_args(OptionTable& table, EvalArgs& args) {
   add_path(table,
            {.names = "--profile",
             .value = "FILE",
-            .help = "The model's profile, for policies that name none (ripple, curves)",
+            .help = "The model's profile, for policies that name none (ripple, curves, head_curves)",
             .default_text = "the one in the cache folder"},
            args.profile_file);
   add_kv_type_args(table, args.type, "f16");
@@ -367,7 +367,7 @@ void add_args(OptionTable& table, BenchArgs& args) {
   add_path(table,
            {.names = "--profile",
             .value = "FILE",
-            .help = "The model's profile, for policies that name none (ripple, curves)",
+            .help = "The model's profile, for policies that name none (ripple, curves, head_curves)",
             .default_text = "the one in the cache folder"},
            args.profile_file);
 

@@ -134,7 +134,7 @@ Result<Budgets> Chat::budgets_for(const KvBudget& wanted) {
   if (held && !from_flags_) {
     Budgets budgets = *held;
     budgets.budget = wanted;
-    if (budgets.allocator.ends_with("curves") && wanted.to_string() != held->budget.to_string()) {
+    if (goes_by_damage(budgets.allocator) && wanted.to_string() != held->budget.to_string()) {
       print_to_stderr(fmt::format(
           "note: the layers keep their shares, which {} made for the budget that the file or session came with; "
           "'ripplekv allocate' makes others",

@@ -119,7 +119,7 @@ std::string unfinished_note(const Profile& profile) {
 }
 
 std::string curves_note(const Profile& profile, const Policy& policy) {
-  if (!policy.allocator.ends_with("curves")) return "";
+  if (!goes_by_damage(policy.allocator)) return "";
   const ProfileSettings& measured = profile.settings;
   const std::vector<KvFormat> formats = measured.formats_of_curves();
   std::string with;

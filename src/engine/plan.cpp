@@ -170,6 +170,23 @@ Result<std::vector<int64_t>> rows_of(const Budgets& budgets, const LayerShape& s
   return sharing.rows_within_bytes(shape, floor, total);
 }
 
+Status check_head_rows(const CachePlan& plan, size_t il, int n_head_kv) {
+  if (plan.head_rows.empty()) return ok_status();
+  if (plan.head_rows.size() != plan.rows.size()) {
+    return mismatch(fmt::format("cache plan: has heads of {} layers, the model has {} layers", plan.head_rows.size(),
+                                plan.rows.size()));
+  }
+  const std::vector<int64_t>& heads = plan.head_rows[il];
+  if (heads.empty()) return ok_status();
+  const bool fit = std::cmp_equal(heads.size(), n_head_kv) &&
+                   std::all_of(heads.begin(), heads.end(), [&](int64_t n) { return n >= 1 && n <= plan.n_prompt; });
+  if (fit && std::accumulate(heads.begin(), heads.end(), int64_t{0}) == plan.rows[il] * n_head_kv) return ok_status();
+  return invalid_argument(
+      fmt::format("cache plan: the heads of layer {} are to keep {} rows, expected {} in all, 1 to "
+                  "{} in each of {}",
+                  il, fmt::join(heads, ", "), plan.rows[il] * n_head_kv, plan.n_prompt, n_head_kv));
+}
+
 }  // namespace
 
 int64_t CachePlan::total_rows() const {
@@ -200,27 +217,6 @@ int64_t CachePlan::rows_after(int il, int64_t n_decode) const {
   // The row that is one too many is there before the layer is compressed.
   return std::min(kept + n_decode, std::max(kept, rows_floor) + decode_slack + 1);
 }
-
-namespace {
-
-Status check_head_rows(const CachePlan& plan, size_t il, int n_head_kv) {
-  if (plan.head_rows.empty()) return ok_status();
-  if (plan.head_rows.size() != plan.rows.size()) {
-    return mismatch(fmt::format("cache plan: has heads of {} layers, the model has {} layers", plan.head_rows.size(),
-                                plan.rows.size()));
-  }
-  const std::vector<int64_t>& heads = plan.head_rows[il];
-  if (heads.empty()) return ok_status();
-  const bool fit = std::cmp_equal(heads.size(), n_head_kv) &&
-                   std::all_of(heads.begin(), heads.end(), [&](int64_t n) { return n >= 1 && n <= plan.n_prompt; });
-  if (fit && std::accumulate(heads.begin(), heads.end(), int64_t{0}) == plan.rows[il] * n_head_kv) return ok_status();
-  return invalid_argument(
-      fmt::format("cache plan: the heads of layer {} are to keep {} rows, expected {} in all, 1 to "
-                  "{} in each of {}",
-                  il, fmt::join(heads, ", "), plan.rows[il] * n_head_kv, plan.n_prompt, n_head_kv));
-}
-
-}  // namespace
 
 Status check_plan(const CachePlan& plan, const ModelConfig& config) {
   const auto n_layer = static_cast<size_t>(config.n_layer);

@@ -290,8 +290,7 @@ Result<Budgets> make_budgets(const ModelId& model, const Policy& policy, const P
   if (layers.empty())
     return unsupported("every layer of this model has a sliding window: there is nothing to allocate");
   nlohmann::json settings = nlohmann::json::object();
-  const bool by_heads = policy.allocator == "head_curves";
-  if (policy.auto_format && policy.allocator != "curves" && !by_heads) {
+  if (policy.auto_format && !goes_by_damage(policy.allocator)) {
     return invalid_argument(
         fmt::format("--kv-type auto: got the allocator {}, expected curves or head_curves", policy.allocator));
   }
@@ -310,10 +309,10 @@ Result<Budgets> make_budgets(const ModelId& model, const Policy& policy, const P
     settings["gamma"] = policy.ripple.gamma;
     settings["transform"] = to_string(policy.ripple.transform);
     budgets.profile_hash = hash_of(*profile);
-  } else if (policy.allocator == "curves" || by_heads) {
+  } else if (goes_by_damage(policy.allocator)) {
     RKV_RETURN_IF_ERROR(check_profile(profile, model, policy.allocator));
     std::optional<HeadHulls> heads;
-    if (by_heads) {
+    if (policy.allocator == "head_curves") {
       RKV_ASSIGN_OR_RETURN(heads, heads_of(*profile, layers));
     }
     if (policy.auto_format) {

@@ -35,6 +35,20 @@ constexpr int64_t kInt64Max = std::numeric_limits<int64_t>::max();
 
 using Rows = std::vector<std::vector<double>>;  // [repeat or curve fraction][n_layer]
 
+Status check_fractions(const std::vector<double>& fractions, std::string_view name, bool may_be_all) {
+  double before = 0;
+  for (size_t i = 0; i < fractions.size(); ++i) {
+    const double fraction = fractions[i];
+    if (!(fraction > before && (may_be_all ? fraction <= 1 : fraction < 1))) {
+      return bad_key(fmt::format("settings.{}[{}]", name, i),
+                     fmt::format("got {}, expected more than {} and {} 1 (ascending kept fractions)", fraction, before,
+                                 may_be_all ? "at most" : "less than"));
+    }
+    before = fraction;
+  }
+  return ok_status();
+}
+
 Status check_settings(const ProfileSettings& settings) {
   if (settings.rows != "all" && settings.rows != "evictable") {
     return bad_key("settings.rows", fmt::format("got {}, expected all or evictable", ripplekv::quoted(settings.rows)));
@@ -55,26 +69,8 @@ Status check_settings(const ProfileSettings& settings) {
   if (settings.max_tokens < 1) {
     return bad_key("settings.max_tokens", fmt::format("got {}, expected at least 1", settings.max_tokens));
   }
-  double before = 0;
-  for (size_t i = 0; i < settings.curve_fractions.size(); ++i) {
-    const double fraction = settings.curve_fractions[i];
-    if (!(fraction > before && fraction <= 1)) {
-      return bad_key(
-          fmt::format("settings.curve_fractions[{}]", i),
-          fmt::format("got {}, expected more than {} and at most 1 (ascending kept fractions)", fraction, before));
-    }
-    before = fraction;
-  }
-  before = 0;
-  for (size_t i = 0; i < settings.head_fractions.size(); ++i) {
-    const double fraction = settings.head_fractions[i];
-    if (!(fraction > before && fraction < 1)) {
-      return bad_key(
-          fmt::format("settings.head_fractions[{}]", i),
-          fmt::format("got {}, expected more than {} and less than 1 (ascending kept fractions)", fraction, before));
-    }
-    before = fraction;
-  }
+  RKV_RETURN_IF_ERROR(check_fractions(settings.curve_fractions, "curve_fractions", /*may_be_all=*/true));
+  RKV_RETURN_IF_ERROR(check_fractions(settings.head_fractions, "head_fractions", /*may_be_all=*/false));
   for (size_t i = 0; i < settings.curve_formats.size(); ++i) {
     if (std::count(settings.curve_formats.begin(), settings.curve_formats.end(), settings.curve_formats[i]) > 1) {
       return bad_key(fmt::format("settings.curve_formats[{}]", i), "is there twice, expected different formats");

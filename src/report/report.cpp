@@ -93,6 +93,7 @@ Result<Section> budgets_section(const ReportInputs& inputs) {
                              "rows kept", "least", "most", "made from the profile above"}};
   Table layers = {.title = "Rows of each layer", .columns = {"layer"}, .folded = true};
   const std::string hash = inputs.profile ? hash_of(*inputs.profile) : "";
+  std::vector<std::vector<int64_t>> rows_of_files;
   size_t n_layer = 0;
   for (const NamedBudgets& of : inputs.budgets) n_layer = std::max(n_layer, of.budgets.kv_format.size());
   for (size_t il = 0; il < n_layer; ++il) layers.rows.push_back({whole_cell(static_cast<double>(il))});
@@ -127,13 +128,13 @@ Result<Section> budgets_section(const ReportInputs& inputs) {
     row.insert(row.end(), {whole_cell(sum), percent_cell(sum / full), whole_cell(least), whole_cell(most),
                            text_cell(from_profile)});
     files.rows.push_back(std::move(row));
+    rows_of_files.push_back(*rows);
   }
   if (const auto figure = draw(chart)) section.figures.push_back(*figure);
   section.tables.push_back(std::move(files));
   if (layers.columns.size() > 1) section.tables.push_back(std::move(layers));
-  for (const NamedBudgets& of : inputs.budgets) {
-    RKV_ASSIGN_OR_RETURN(const std::vector<int64_t> rows, plan_rows(of.budgets, inputs.n_prompt));
-    RKV_RETURN_IF_ERROR(add_heads(of, rows, inputs.n_prompt, section));
+  for (size_t i = 0; i < inputs.budgets.size(); ++i) {
+    RKV_RETURN_IF_ERROR(add_heads(inputs.budgets[i], rows_of_files[i], inputs.n_prompt, section));
   }
   return section;
 }

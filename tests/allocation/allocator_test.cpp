@@ -21,6 +21,8 @@ TEST(Allocator, RegistryListsEachOnceWithALine) {
   }
   EXPECT_EQ(names, (std::vector<std::string_view>{"uniform", "pyramid", "ripple", "curves", "head_curves"}));
   EXPECT_TRUE(needs_profile("head_curves"));
+  EXPECT_TRUE(goes_by_damage("head_curves") && goes_by_damage("curves"));
+  EXPECT_FALSE(goes_by_damage("ripple"));
   EXPECT_FALSE(needs_profile("pyramid"));
   EXPECT_FALSE(needs_profile("file"));
 }

@@ -10,7 +10,6 @@
 
 #include "engine/prefilled.h"
 #include "engine/tiny_engine.h"
-#include "profiling/profiler.h"
 
 namespace ripplekv {
 namespace {
@@ -152,11 +151,9 @@ TEST_F(HeadCurvesTest, TheDamageOfTheOnlyHeadIsTheLayers) {
   settings.selector_options.window = 8;
   settings.curve_fractions = {0.3, 0.6};
   settings.head_fractions = {0.3, 0.6};
-  int64_t n_forward = 0;
-  const auto measured =
-      profile_sample(engine_->forward(), settings, {"one", tokens(60), {}}, 16, /*on_progress=*/nullptr, n_forward);
-  ASSERT_TRUE(measured.ok()) << measured.status().message();
-  EXPECT_EQ(measured->head_damage, measured->damage);
+  const ProfileSample measured = profiled(settings, 60);
+  ASSERT_EQ(measured.damage.size(), 2U);
+  EXPECT_EQ(measured.head_damage, measured.damage);
 }
 
 TEST_F(HeadCurvesTest, EveryHeadIsMeasuredAndTheCacheLeftAsItWas) {
@@ -165,24 +162,14 @@ TEST_F(HeadCurvesTest, EveryHeadIsMeasuredAndTheCacheLeftAsItWas) {
   settings.n_repeat = 1;
   settings.selector_options.window = 8;
   settings.head_fractions = {0.3};  // 18 of 61 rows, of which 43 cannot go with two heads in a layer: 17
-  int64_t n_forward = 0;
-  int64_t last = 0;
-  int64_t total = 0;
-  const auto measured = profile_sample(
-      engine_->forward(), settings, {"one", tokens(61), {}}, 16,
-      [&](int64_t done, int64_t of) { last = done, total = of; }, n_forward);
-  ASSERT_TRUE(measured.ok()) << measured.status().message();
-  EXPECT_EQ(last, total);
-  EXPECT_TRUE(measured->damage.empty());
-  ASSERT_EQ(measured->head_damage.size(), 1U);
-  ASSERT_EQ(measured->head_damage[0].size(), 8U);
-  for (double nats : measured->head_damage[0]) EXPECT_GT(nats, 0);
+  const ProfileSample measured = profiled(settings, 61);
+  EXPECT_TRUE(measured.damage.empty());
+  ASSERT_EQ(measured.head_damage.size(), 1U);
+  ASSERT_EQ(measured.head_damage[0].size(), 8U);
+  for (double nats : measured.head_damage[0]) EXPECT_GT(nats, 0);
   // The nudges are measured behind one layer's heads and before the next one's: no trace of them is left.
   settings.head_fractions.clear();
-  const auto without =
-      profile_sample(engine_->forward(), settings, {"one", tokens(61), {}}, 16, /*on_progress=*/nullptr, n_forward);
-  ASSERT_TRUE(without.ok());
-  EXPECT_EQ(without->sensitivity, measured->sensitivity);
+  EXPECT_EQ(profiled(settings, 61).sensitivity, measured.sensitivity);
 }
 
 TEST_F(HeadCurvesTest, ItNeedsTheDamageOfHeads) {

@@ -179,13 +179,19 @@ Profile profile_of_formats() {
   return profile;
 }
 
-TEST(Policy, FormatsAreChosenWithTheRows) {
-  const Profile profile = profile_of_formats();
+// Formats are curves' choice; next to nothing is protected.
+Policy policy_of_formats() {
   Policy policy = make_policy("curves");
   policy.selector_options.window = 1;
   policy.selector_options.n_sink = 1;
   policy.kv_format = {};
   policy.auto_format = true;
+  return policy;
+}
+
+TEST(Policy, FormatsAreChosenWithTheRows) {
+  const Profile profile = profile_of_formats();
+  Policy policy = policy_of_formats();
   const KvFormat small = {KvType::kQ8_0, KvType::kQ4_0};
   for (const KvBudget& budget :
        {KvBudget{KvBudget::Kind::kFraction, 0.2}, KvBudget{KvBudget::Kind::kRowsPerLayer, 200},
@@ -214,11 +220,7 @@ TEST(Policy, WindowsAreRoundedIfTheProfileSaysWhatItCosts) {
   for (ProfileSample& sample : profile.samples) {
     sample.damage = {{1, 0, 0}, {0.1, 0, 0}, {0, 0, 0}, {1, 0, 0}, {0.1, 0, 0}, {0.001, 9, 1e-6}};
   }
-  Policy policy = make_policy("curves");
-  policy.selector_options.window = 1;
-  policy.selector_options.n_sink = 1;
-  policy.kv_format = {};
-  policy.auto_format = true;
+  Policy policy = policy_of_formats();
   const KvFormat small = {KvType::kQ8_0, KvType::kQ4_0};
   const auto f16_row = static_cast<double>(bytes_per_row(kShape, {}));
   const auto small_row = static_cast<double>(bytes_per_row(kShape, small));

@@ -208,19 +208,13 @@ TEST_F(SlidingTest, ProfilesMeasureTheOtherLayers) {
   settings.n_answer = 6;
   settings.selector_options.window = 8;
   settings.curve_fractions = {0.5};
-  ProfilerSample sample = {"one", tokens(60), {}};
-  int64_t n_forward = 0;
-  int64_t last = 0;
-  int64_t total = 0;
-  const auto measured = profile_sample(
-      engine_->forward(), settings, sample, 16, [&](int64_t done, int64_t of) { last = done, total = of; }, n_forward);
-  ASSERT_TRUE(measured.ok()) << measured.status().message();
-  for (int il : {0, 2}) EXPECT_EQ(measured->sensitivity[0][static_cast<size_t>(il)], 0) << il;
+  const ProfileSample measured = profiled(settings, 60);
+  ASSERT_EQ(measured.damage.size(), 1U);
+  for (int il : {0, 2}) EXPECT_EQ(measured.sensitivity[0][static_cast<size_t>(il)], 0) << il;
   for (int il : {1, 3}) {
-    EXPECT_GT(measured->sensitivity[0][static_cast<size_t>(il)], 0) << il;
-    EXPECT_GT(measured->damage[0][static_cast<size_t>(il)], 0) << il;
+    EXPECT_GT(measured.sensitivity[0][static_cast<size_t>(il)], 0) << il;
+    EXPECT_GT(measured.damage[0][static_cast<size_t>(il)], 0) << il;
   }
-  EXPECT_EQ(last, total);
 }
 
 // A window drops nothing at any fraction: what its format costs is measured where all rows stay, and left as it was.
@@ -232,24 +226,18 @@ TEST_F(SlidingTest, ProfilesMeasureWhatRoundingCostsTheWindows) {
   settings.curve_fractions = {0.5, 1};
   settings.kv_format = kF32Cache;
   settings.curve_formats = {kF32Cache, {KvType::kQ4_0, KvType::kQ4_0}};
-  int64_t n_forward = 0;
-  int64_t last = 0;
-  int64_t total = 0;
-  const auto measured = profile_sample(
-      engine_->forward(), settings, {"one", tokens(60), {}}, 16,
-      [&](int64_t done, int64_t of) { last = done, total = of; }, n_forward);
-  ASSERT_TRUE(measured.ok()) << measured.status().message();
-  EXPECT_EQ(last, total);
+  const ProfileSample measured = profiled(settings, 60);
+  ASSERT_EQ(measured.damage.size(), 4U);
   for (size_t point = 0; point < 4; ++point) {
     const bool all_rows = point % 2 == 1;
     const bool rounded = point >= 2;
     for (size_t il = 0; il < 4; ++il) {
       const bool slides = il % 2 == 0;
       const bool changed = all_rows ? rounded : !slides;
-      EXPECT_EQ(measured->damage[point][il] > 0, changed) << point << " " << il;
+      EXPECT_EQ(measured.damage[point][il] > 0, changed) << point << " " << il;
     }
   }
-  const std::vector<double> alone = {measured->damage[3][0], measured->damage[3][2]};
+  const std::vector<double> alone = {measured.damage[3][0], measured.damage[3][2]};
   EXPECT_NE(alone[0], alone[1]);
 }
 

@@ -17,6 +17,7 @@
 
 #include "engine/policy.h"
 #include "model/forward.h"
+#include "profiling/profiler.h"
 #include "ripplekv/engine.h"
 #include "test_util/tiny_gguf.h"
 
@@ -83,6 +84,18 @@ class TinyEngineTest : public ::testing::Test {
     policy.selector_options.n_sink = 3;
     policy.kv_format = kF32Cache;
     return policy;
+  }
+  // One sample, and that its progress ends at what was announced.
+  ProfileSample profiled(const ProfileSettings& settings, int64_t n_prompt) const {
+    int64_t n_forward = 0;
+    int64_t last = 0;
+    int64_t total = 0;
+    const auto measured = profile_sample(
+        engine_->forward(), settings, {"one", tokens(n_prompt), {}}, 16,
+        [&](int64_t done, int64_t of) { last = done, total = of; }, n_forward);
+    EXPECT_TRUE(measured.ok()) << measured.status().message();
+    EXPECT_EQ(last, total);
+    return measured.ok() ? *measured : ProfileSample();
   }
   Result<CachePlan> try_plan(const Policy& policy, int64_t n_prompt) const {
     const Profile of_model = profile();
