@@ -33,7 +33,7 @@ measure() { # NAME SUITE EVAL-FLAGS...
   [[ " ${RIPPLEKV_TABLES:-needles ruler leval multi_news} " = *" $name "* ]] || return 0
   step "$name"
   "$program" eval "$suite" "${model[@]}" --generate --profile "$profile" --policies "$policies" --budgets 10%,30% \
-    --limit "$limit" --question "${RIPPLEKV_QUESTION:-both}" -o "$out/$name.jsonl" "$@" | tee "$out/$name.md"
+    --limit "$limit" --parallel 8 --question "${RIPPLEKV_QUESTION:-both}" -o "$out/$name.jsonl" "$@" | tee "$out/$name.md"
 }
 from_files() { # NAME SUITE EVAL-FLAGS...
   measure "$@" --data "$data/$2" --max-tokens "${RIPPLEKV_TOKENS:-4096}"

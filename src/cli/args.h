@@ -254,6 +254,7 @@ struct EvalArgs {
   KvTypeArgs type;           // of the full cache, and of policies that name none
   int n_answer = 32;
   bool generate = false;  // let every policy answer, and score it
+  int n_parallel = 1;     // forks that answer at once
   std::string output_file;
   std::string prompts_file;  // empty: not written
   std::string baseline;      // policy that ratios are taken to; empty: the first compressed one

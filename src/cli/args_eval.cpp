@@ -257,6 +257,12 @@ void add_args(OptionTable& table, EvalArgs& args) {
            args.n_answer, {.min = 2, .max = 4096});
   table.add_flag("--generate", "Also let every policy answer, and score the answers as the suite does",
                  [&args] { args.generate = true; });
+  add_size(table,
+           {.names = "-np,--parallel",
+            .value = "N",
+            .help = "Policies that answer at once: faster, as they share the products with weights, at the price of N "
+                    "compressed caches held"},
+           args.n_parallel, {.min = 1, .max = 256});
 
   table.begin_group("Output");
   add_path(table,
@@ -287,6 +293,9 @@ void add_args(OptionTable& table, EvalArgs& args) {
       if (!table.given(flag) || args.data_dir.empty()) continue;
       return invalid_argument(
           fmt::format("{}: got it beside --data, which it does not change, expected generated samples", flag));
+    }
+    if (table.given("--parallel") && !args.generate) {
+      return invalid_argument("--parallel: got it without --generate, expected answers to generate");
     }
     if (!args.baseline.empty() && std::none_of(args.policies.begin(), args.policies.end(),
                                                [&](const PolicyArgs& p) { return p.text == args.baseline; })) {

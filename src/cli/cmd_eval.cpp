@@ -90,7 +90,7 @@ std::string cost_line(const SweepCost& cost) {
     line += fmt::format("{} {} ({} of processor time), ", what, human_duration(spent->seconds),
                         human_duration(spent->processor_seconds));
   }
-  return line + fmt::format("held at most: a full cache of {}, its scores of {}, a fork of {}",
+  return line + fmt::format("held at most: a full cache of {}, its scores of {}, forks of {}",
                             human_bytes(cost.full_bytes), human_bytes(cost.score_bytes), human_bytes(cost.fork_bytes));
 }
 

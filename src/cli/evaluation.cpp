@@ -203,6 +203,7 @@ Result<PromptRunner> Evaluation::prefill(Samples samples, QuestionMode mode, std
   options.match = args_.match_bytes ? MatchBy::kBytes : MatchBy::kRows;
   options.n_answer = args_.n_answer;
   options.n_generate = n_generate(samples[0]);
+  options.n_parallel = args_.n_parallel;
   options.full_format = args_.type.format();
   RKV_ASSIGN_OR_RETURN(prompt, tokenize(samples, mode));
   n_cut_ += prompt.n_cut > 0 ? 1 : 0;

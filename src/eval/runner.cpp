@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <ctime>
+#include <utility>
 
 #include "profiling/divergence.h"
 
@@ -89,6 +90,7 @@ Result<PromptRunner> PromptRunner::create(Engine& engine, std::span<const int32_
 Result<PromptResult> PromptRunner::ask(std::span<const int32_t> question, const std::vector<EvalPolicy>& policies) {
   question_.assign(question.begin(), question.end());
   result_ = {};
+  answering_.clear();
   result_.n_prompt = static_cast<int64_t>(ids_.size() + question_.size());
   RKV_RETURN_IF_ERROR(answer_fully());
   for (const EvalPolicy& policy : policies) {
@@ -98,6 +100,7 @@ Result<PromptResult> PromptRunner::ask(std::span<const int32_t> question, const 
       continue;
     }
     for (double kept : options_.kept) {
+      while (std::cmp_greater_equal(answering_.size(), options_.n_parallel)) RKV_RETURN_IF_ERROR(decode_forks());
       const Status status = measure(policy, kept);
       if (status.ok()) continue;
       if (status.code() != StatusCode::kInvalidArgument) return status;
@@ -107,6 +110,7 @@ Result<PromptResult> PromptRunner::ask(std::span<const int32_t> question, const 
       refused.error = status.message();
     }
   }
+  while (!answering_.empty()) RKV_RETURN_IF_ERROR(decode_forks());
   return std::move(result_);
 }
 
@@ -140,13 +144,24 @@ Status PromptRunner::with_full(const std::function<Status(Sequence&)>& use) {
   return status;
 }
 
-Result<Generated> PromptRunner::generate_greedily(Sequence& sequence, int n) {
-  const Stopwatch watch(cost_.answers);
+// Greedy.
+Result<Generation> PromptRunner::begin_answer(int n) const {
   GenerateOptions options;
   options.sampling.temperature = 0;
   options.n_predict = n;
   options.n_ctx = result_.n_prompt + n;
-  return generate(*engine_, sequence, ids_, options, nullptr);
+  return Generation::create(engine_->model().vocab(), ids_, options, /*on_text=*/nullptr);
+}
+
+// An answer that was stopped is none.
+Result<Generated> PromptRunner::answer_alone(Sequence& sequence, int n) {
+  const Stopwatch watch(cost_.answers);
+  RKV_ASSIGN_OR_RETURN(Generation generation, begin_answer(n));
+  while (const std::optional<int32_t> token = generation.next(sequence)) {
+    const DecodeStep step{&sequence, *token};
+    RKV_RETURN_IF_ERROR(engine_->decode({&step, 1}));
+  }
+  return generation.finish();
 }
 
 // Before each token of the scored answer, the first one included. F32 [n_vocab, scored_.size()]
@@ -162,7 +177,7 @@ Result<std::vector<float>> PromptRunner::distributions(Sequence& sequence) {
 // The full cache's own answer, and its distributions over the tokens that fidelity is measured on.
 Status PromptRunner::answer_fully() {
   RKV_RETURN_IF_ERROR(with_full([&](Sequence& full) -> Status {
-    RKV_ASSIGN_OR_RETURN(Generated answer, generate_greedily(full, std::max(options_.n_answer, options_.n_generate)));
+    RKV_ASSIGN_OR_RETURN(Generated answer, answer_alone(full, std::max(options_.n_answer, options_.n_generate)));
     result_.full_text = std::move(answer.text);
     result_.full_answer = std::move(answer.ids);
     return ok_status();
@@ -240,14 +255,35 @@ Status PromptRunner::measure(const EvalPolicy& policy, double kept) {
   result.held = static_cast<double>(result.rows) / static_cast<double>(full_row_.rows);
   RKV_ASSIGN_OR_RETURN(const std::vector<float> logits, distributions(*fork));
   compare(logits, result);
-  if (options_.n_generate > 0) {
-    RKV_ASSIGN_OR_RETURN(const Generated answer, generate_greedily(*fork, options_.n_generate));
-    result.answer = answer.text;
-    result.n_answered = static_cast<int64_t>(answer.ids.size());
-  }
-  cost_.fork_bytes = std::max(cost_.fork_bytes, fork->cache.bytes().total());
   result_.results.push_back(std::move(result));
+  cost_.fork_bytes = std::max(cost_.fork_bytes, bytes_of_forks() + fork->cache.bytes().total());
+  if (options_.n_generate == 0) return ok_status();
+  RKV_ASSIGN_OR_RETURN(Generation generation, begin_answer(options_.n_generate));
+  answering_.push_back({std::move(*fork), std::move(generation), result_.results.size() - 1, std::nullopt});
   return ok_status();
+}
+
+// One token of every answer, in one batch; answers that end leave with their forks.
+Status PromptRunner::decode_forks() {
+  const Stopwatch watch(cost_.answers);
+  cost_.fork_bytes = std::max(cost_.fork_bytes, bytes_of_forks());
+  for (Answering& of : answering_) {
+    of.token = of.generation.next(of.fork);
+    if (of.token) continue;
+    const Generated answer = of.generation.finish();
+    result_.results[of.place].answer = answer.text;
+    result_.results[of.place].n_answered = static_cast<int64_t>(answer.ids.size());
+  }
+  std::erase_if(answering_, [](const Answering& of) { return !of.token; });
+  std::vector<DecodeStep> steps;
+  for (Answering& of : answering_) steps.push_back({&of.fork, *of.token});
+  return steps.empty() ? ok_status() : engine_->decode(steps);
+}
+
+int64_t PromptRunner::bytes_of_forks() const {
+  int64_t bytes = 0;
+  for (const Answering& of : answering_) bytes += of.fork.cache.bytes().total();
+  return bytes;
 }
 
 void PromptRunner::compare(std::span<const float> logits, PolicyResult& result) const {

@@ -39,6 +39,7 @@ struct RunnerOptions {
   MatchBy match = MatchBy::kRows;
   int n_answer = 32;     // tokens of the full cache's greedy answer that fidelity is measured over, at most
   int n_generate = 0;    // tokens each policy answers itself, at most; 0: none
+  int n_parallel = 1;    // forks that answer at once, sharing the products with weights
   KvFormat full_format;  // of the full cache: f16 or f32
 };
 
@@ -78,7 +79,7 @@ struct SweepCost {
   Spent answers;            // generated
   int64_t full_bytes = 0;   // of the largest: the full cache with room for what follows,
   int64_t score_bytes = 0;  // what selectors said of its rows,
-  int64_t fork_bytes = 0;   // and a fork; never are there more than one of each
+  int64_t fork_bytes = 0;   // and the forks held at once
   void add(const SweepCost& other);
 };
 
@@ -103,14 +104,25 @@ class PromptRunner {
   PromptRunner(Engine& engine, std::span<const int32_t> ids, const RunnerOptions& options);
   Status take_in(Sequence& sequence);
   Status with_full(const std::function<Status(Sequence&)>& use);
-  Result<Generated> generate_greedily(Sequence& sequence, int n);
+  Result<Generation> begin_answer(int n) const;
+  Result<Generated> answer_alone(Sequence& sequence, int n);
   Result<std::vector<float>> distributions(Sequence& sequence);
   Status answer_fully();
   Result<CachePlan> plan(const EvalPolicy& policy, double kept) const;
   Status measure(const EvalPolicy& policy, double kept);
+  Status decode_forks();
+  int64_t bytes_of_forks() const;
   static PolicyResult row_of(const std::string& policy, double kept, const Sequence& sequence);
   double nll_of(std::span<const float> logits) const;
   void compare(std::span<const float> logits, PolicyResult& result) const;
+
+  // A fork that answers.
+  struct Answering {
+    Sequence fork;
+    Generation generation;
+    size_t place;                  // in result_.results
+    std::optional<int32_t> token;  // to decode next
+  };
 
   Engine* engine_;
   const ModelConfig* config_;
@@ -126,6 +138,7 @@ class PromptRunner {
       reference_;  // F32 [n_vocab, scored_.size()]: its distributions, each before the token at its place
   PolicyResult full_row_;
   PromptResult result_;
+  std::vector<Answering> answering_;
 };
 
 // A whole prompt and all of options.policies. Errors: as above.

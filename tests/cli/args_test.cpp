@@ -293,6 +293,7 @@ TEST(Args, EvalTakesEveryFlagAndABareSuite) {
       {{"--kv-type"}, "f32", {}, [](const A& a) { return a.type.v == KvType::kF32; }},
       {{"--answer-tokens"}, "9", {}, [](const A& a) { return a.n_answer == 9; }},
       {{"--generate"}, "", {}, [](const A& a) { return a.generate; }},
+      {{"-np", "--parallel"}, "4", {"--generate"}, [](const A& a) { return a.n_parallel == 4; }},
       {{"-o", "--output"},
        "r.jsonl",
        {"leval", "--policies", "snapkv"},
@@ -496,6 +497,7 @@ TEST(Args, RefusesFlagsThatContradictOrDoNothing) {
   const std::vector<Refusal> cases = {
       {{"run", "-p", "a", "-f", "b"}, {"--file", "--prompt"}},
       {{"run", "--raw", "-sys", "x"}, {"--system-prompt", "--raw"}},
+      {{"eval", "leval", "--policies", "snapkv", "-o", "x", "-np", "2"}, {"--parallel", "--generate"}},
       {{"run", "-i", "--json"}, {"--json", "--interactive"}},
       {{"run", "--raw", "-cnv"}, {"--raw", "--interactive"}},
       {{"run", "-i", "-f", "-"}, {"--file", "--interactive"}},

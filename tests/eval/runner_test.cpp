@@ -6,7 +6,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cmath>
+#include <thread>
 
 #include "engine/generate.h"
 #include "engine/tiny_engine.h"
@@ -117,6 +121,73 @@ TEST_F(RunnerTest, PoliciesAnswerAsTheyWouldAlone) {
   ASSERT_TRUE(answer.ok());
   EXPECT_EQ(second.answer, answer->text);
   EXPECT_EQ(second.n_answered, static_cast<int64_t>(answer->ids.size()));
+}
+
+void expect_same(const PromptResult& got, const PromptResult& expected) {
+  EXPECT_EQ(got.full_answer, expected.full_answer);
+  ASSERT_EQ(got.results.size(), expected.results.size());
+  for (size_t i = 0; i < got.results.size(); ++i) {
+    const PolicyResult& a = got.results[i];
+    const PolicyResult& b = expected.results[i];
+    EXPECT_EQ(a.policy, b.policy);
+    EXPECT_EQ(a.kept, b.kept);
+    EXPECT_EQ(a.kl, b.kl);
+    EXPECT_EQ(a.answer, b.answer);
+    EXPECT_EQ(a.n_answered, b.n_answered);
+    EXPECT_EQ(a.error, b.error);
+  }
+}
+
+// However many share a batch, more than there are too, and with some that end sooner, one that is refused among them.
+TEST_F(RunnerTest, AnswersAtOnceAreThoseOneAfterTheOther) {
+  const auto prompt = tokens(80, 4);
+  RunnerOptions alone = options();
+  alone.n_generate = 40;
+  alone.policies.insert(alone.policies.begin() + 2, named("q", "snapkv", "uniform"));
+  alone.policies[2].policy.kv_format = {KvType::kQ8_0, KvType::kQ4_0};
+  alone.policies[3].policy.selector_options.window = 40;  // 30% of 80 rows cannot hold it
+  const auto expected = run_prompt(*engine_, prompt, alone, nullptr);
+  ASSERT_TRUE(expected.ok()) << expected.status().message();
+  EXPECT_TRUE(std::any_of(expected->results.begin(), expected->results.end(),
+                          [](const PolicyResult& of) { return !of.error.empty(); }));
+  for (const int n : {2, 3, 15}) {
+    SCOPED_TRACE(n);
+    RunnerOptions together = alone;
+    together.n_parallel = n;
+    const auto result = run_prompt(*engine_, prompt, together, nullptr);
+    ASSERT_TRUE(result.ok()) << result.status().message();
+    expect_same(*result, *expected);
+  }
+}
+
+// Whenever it is stopped there is no result, or the whole one.
+TEST_F(RunnerTest, AStoppedAnswerIsNoResult) {
+  const auto prompt = tokens(80, 4);
+  RunnerOptions last = options();
+  last.policies = {named("a", "snapkv", "uniform")};
+  last.kept = {0.5};
+  last.n_generate = 60;
+  const auto expected = run_prompt(*engine_, prompt, last, nullptr);
+  ASSERT_TRUE(expected.ok()) << expected.status().message();
+  int n_stopped = 0;
+  for (int microseconds = 0; microseconds < 20000; microseconds += 500) {
+    std::atomic<bool> cancel = false;
+    engine_->set_cancel(&cancel);
+    std::thread stopper([&] {
+      std::this_thread::sleep_for(std::chrono::microseconds(microseconds));
+      cancel = true;
+    });
+    const auto result = run_prompt(*engine_, prompt, last, nullptr);
+    stopper.join();
+    if (result.ok()) {
+      expect_same(*result, *expected);
+    } else {
+      EXPECT_EQ(result.status().code(), StatusCode::kCancelled) << result.status().message();
+      ++n_stopped;
+    }
+  }
+  engine_->set_cancel(nullptr);
+  EXPECT_GT(n_stopped, 0);
 }
 
 // At equal bytes a smaller format keeps more rows; none exceeds the budget, none leaves more than a row per layer.
@@ -242,6 +313,19 @@ TEST_F(AgnosticRunnerTest, EachResultIsThatOfAPrefillAndAnExtensionOfItsOwn) {
         EXPECT_EQ(got.answer, answer->text);
       }
     }
+  }
+}
+
+TEST_F(AgnosticRunnerTest, AnswersAtOnceAreThoseOneAfterTheOther) {
+  RunnerOptions alone = options();
+  alone.n_generate = 30;
+  RunnerOptions together = alone;
+  together.n_parallel = 5;
+  PromptRunner first = runner(alone);
+  PromptRunner second = runner(together);
+  for (const uint64_t seed : {2, 3}) {
+    const auto question = tokens(kQuestion, seed);
+    expect_same(ask(second, question, together), ask(first, question, alone));
   }
 }
 

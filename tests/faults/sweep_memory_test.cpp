@@ -73,5 +73,32 @@ TEST_F(SweepMemoryTest, OneFullCacheAndOneFork) {
   }
 }
 
+// As many forks as answer at once, and no more.
+TEST_F(SweepMemoryTest, ForksThatAnswerAtOnce) {
+  constexpr int64_t kPrompt = 1000;
+  RunnerOptions options;
+  for (const char* selector : {"snapkv", "h2o", "streaming_llm", "knorm", "tova", "keydiff"}) {
+    EvalPolicy& policy =
+        options.policies.emplace_back(EvalPolicy{selector, TinyEngineTest::policy(selector, "uniform", 1), nullptr});
+    policy.policy.kv_format = {};
+  }
+  options.kept = {0.5};
+  options.n_answer = 8;
+  options.n_generate = 8;
+  options.n_parallel = 3;
+  const int64_t before = mapped;
+  auto runner = PromptRunner::create(*engine_, tokens(kPrompt), options, /*n_question_max=*/0, nullptr);
+  ASSERT_TRUE(runner.ok()) << runner.status().message();
+  const int64_t full = mapped - before;
+  peak = mapped.load();
+  const auto result = runner->ask({}, options.policies);
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  EXPECT_EQ(mapped - before, full) << "a fork was left behind";
+  const int64_t forks = peak - before - full;
+  EXPECT_GE(forks, 3 * (full / 2 - full / 20));
+  EXPECT_LE(forks, 3 * (full / 2 + full / 8 + full / 20));
+  EXPECT_NEAR(static_cast<double>(runner->cost().fork_bytes), 1.5 * static_cast<double>(full), full / 5.0);
+}
+
 }  // namespace
 }  // namespace ripplekv
