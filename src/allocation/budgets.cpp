@@ -50,6 +50,10 @@ Status check_heads(const Budgets& budgets) {
     const std::vector<double>& shares = budgets.head_shares[layer];
     if (shares.empty()) continue;
     const std::string key = fmt::format("layers[{}].heads", layer);
+    if (budgets.model.layer == LayerShape{}) {
+      return bad_key(key, fmt::format("got shares of {} heads, expected model.n_head_kv and model.head_dim with them",
+                                      shares.size()));
+    }
     if (std::cmp_not_equal(shares.size(), budgets.model.layer.n_head_kv)) {
       return bad_key(key, fmt::format("got shares of {} heads, expected {} (model.n_head_kv)", shares.size(),
                                       budgets.model.layer.n_head_kv));
@@ -94,7 +98,12 @@ Status check(const Budgets& budgets) {
     return bad_key("profile_hash", fmt::format("got {}, expected \"xxh3:\" and 32 hex digits, or nothing",
                                                ripplekv::quoted(budgets.profile_hash)));
   }
-  return check_selector(budgets.selector, budgets.selector_options, "");
+  RKV_RETURN_IF_ERROR(check_selector(budgets.selector, budgets.selector_options, ""));
+  if (budgets.selector == "full" && !(budgets.budget.kind == KvBudget::Kind::kFraction && budgets.budget.value >= 1)) {
+    return bad_key("selector", fmt::format("got full, which keeps every row, beside a budget of {}, expected 100%",
+                                           budgets.budget.to_string()));
+  }
+  return ok_status();
 }
 
 // Weights divided by their sum; weights that already are shares stay to the last bit, so that reading a file and
@@ -130,6 +139,9 @@ Status read_layers(const JsonObject& root, Budgets& budgets) {
     if (!entry.has("heads")) continue;
     budgets.head_shares.resize(n_layer);
     RKV_ASSIGN_OR_RETURN(budgets.head_shares[layer], entry.numbers("heads"));
+    if (budgets.head_shares[layer].empty()) {
+      return entry.error("heads", "got none, expected a share for each KV head, or no such key: equal parts");
+    }
   }
   const double sum = sum_of(budgets.weights.weights);
   if (!(std::abs(sum - 1) <= kSumTolerance)) {
@@ -222,7 +234,8 @@ Result<Budgets> budgets_from(const JsonObject& root, std::string_view where) {
 }
 
 std::string budget_text(const Budgets& budgets) {
-  return budgets.budget.to_string() + (budgets.of_bytes ? " of the f16 cache's bytes" : "");
+  const bool needs_words = budgets.of_bytes && budgets.budget.kind != KvBudget::Kind::kBytes;
+  return budgets.budget.to_string() + (needs_words ? " of the f16 cache's bytes" : "");
 }
 
 Result<Budgets> read_budgets(const std::string& path) {

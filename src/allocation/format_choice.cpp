@@ -3,7 +3,7 @@
 //
 // A multiple-choice knapsack, solved on its convex relaxation: per layer the lower convex hull of damage over bytes
 // across all formats, then the steepest edge of all hulls first (Sinha and Zoltners 1979; Shoham and Gersho 1988 for
-// bits). An edge between two formats cannot be taken in part, so the last one is replaced by the best that still fits.
+// bits). An edge between two formats cannot be taken in part; what is done where one does not fit is at solve().
 #include "allocation/format_choice.h"
 
 #include <fmt/format.h>
@@ -47,6 +47,14 @@ void make_hull(Layer& layer) {
   }
 }
 
+double damage_of(const std::vector<Option>& chosen) {
+  double damage = 0;
+  for (const Option& option : chosen) damage += option.damage;
+  return damage;
+}
+
+// Of two that both never foretell more damage for more bytes: the edges up to the first that does not fit, of which
+// layer the best option that does takes its place; or all edges that fit, without those of layers where one did not.
 // REQUIRES: options of every layer.
 FormatChoice solve(const std::vector<Layer>& layers, double budget) {
   std::vector<size_t> at(layers.size(), 0);  // place on the hull
@@ -72,29 +80,33 @@ FormatChoice solve(const std::vector<Layer>& layers, double budget) {
     used += chosen.back().bytes;
     push_next(il);
   }
+  std::vector<Option> with_other_option;
   while (!edges.empty()) {
     const size_t il = edges.top().layer;
     edges.pop();
     const Layer& layer = layers[il];
     const Option& to = layer.options[layer.hull[at[il] + 1]];
-    if (used - chosen[il].bytes + to.bytes > budget * kSlack) {
-      const double room = budget * kSlack - (used - chosen[il].bytes);
+    const double room = budget * kSlack - (used - chosen[il].bytes);
+    if (to.bytes > room) {
+      if (!with_other_option.empty()) continue;
+      with_other_option = chosen;
       for (const Option& option : layer.options) {
-        if (option.bytes <= room && option.damage < chosen[il].damage) chosen[il] = option;
+        if (option.bytes <= room && option.damage < with_other_option[il].damage) with_other_option[il] = option;
       }
-      break;
+      continue;
     }
     used += to.bytes - chosen[il].bytes;
     chosen[il] = to;
     ++at[il];
     push_next(il);
   }
+  if (!with_other_option.empty() && damage_of(with_other_option) < damage_of(chosen)) chosen = with_other_option;
   FormatChoice choice;
   for (const Option& option : chosen) {
     choice.format.push_back(option.format);
     choice.kept.push_back(option.kept);
-    choice.damage += option.damage;
   }
+  choice.damage = damage_of(chosen);
   return choice;
 }
 

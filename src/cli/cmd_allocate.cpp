@@ -124,6 +124,11 @@ Status cmd_allocate(const AllocateArgs& args) {
         fmt::format("--audit: got a budget of {}, expected a fraction such as 10%", policy.budget.to_string()));
   }
   RKV_ASSIGN_OR_RETURN(const Subject subject, find_subject(args));
+  if (policy.allocator.empty() && !subject.profile) {
+    return not_found(
+        "there is no profile of this model: make one with 'ripplekv profile', name it with --profile, or choose an "
+        "allocator that needs none (--allocator uniform or pyramid)");
+  }
   if (policy.allocator.empty()) policy.allocator = usual_allocator(subject.profile, policy);
   if (subject.profile && !subject.profile->complete()) print_to_stderr("note: " + unfinished_note(*subject.profile));
   if (subject.profile) {
@@ -146,7 +151,11 @@ Status cmd_allocate(const AllocateArgs& args) {
     RKV_ASSIGN_OR_RETURN(measured, audit(lines, policy.budget.value, subject, budgets));
   }
   RKV_ASSIGN_OR_RETURN(const std::vector<int64_t> rows, plan_rows(budgets, args.n_prompt));
-  RKV_ASSIGN_OR_RETURN(const auto head_rows, plan_head_rows(budgets, rows, args.n_prompt));
+  const bool heads_share = budgets.selector_options.head_floor < 1;  // by scores, when a prompt is read
+  std::vector<std::vector<int64_t>> head_rows;
+  if (!heads_share) {
+    RKV_ASSIGN_OR_RETURN(head_rows, plan_head_rows(budgets, rows, args.n_prompt));
+  }
   const std::vector<int> sharing = subject.id.compressible_layers();
   int64_t total = 0;  // of the layers that share the budget
   for (int il : sharing) total += rows[static_cast<size_t>(il)];
@@ -159,6 +168,7 @@ Status cmd_allocate(const AllocateArgs& args) {
   if (args.output.json) {
     nlohmann::ordered_json json = {{"allocator", budgets.allocator},
                                    {"kv_budget", budgets.budget.to_string()},
+                                   {"budget_of", budgets.counts_bytes() ? "bytes" : "rows"},
                                    {"tokens", args.n_prompt},
                                    {"rows", rows},
                                    {"k", nlohmann::json::array()},
@@ -192,6 +202,7 @@ Status cmd_allocate(const AllocateArgs& args) {
   }
   print("{:>5}  {:>8}  {:>6.1f}%  of a prompt of {} tokens, {} with budget {}\n", "all", total, 100.0 * kept,
         args.n_prompt, budgets.allocator, budget_text(budgets));
+  if (heads_share) print("the KV heads of a layer share its rows by their scores (--head-floor)\n");
   if (measured) {
     print("measured on {}: mean KL {:.4g}, the likeliest token agrees in {:.1f}%\n",
           counted(measured->n_sample, "sample"), measured->kl, 100 * measured->top1);

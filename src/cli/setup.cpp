@@ -19,6 +19,7 @@
 #include "cli/interrupt.h"
 #include "cli/mpi.h"
 #include "cli/places.h"
+#include "cli/standard_output.h"
 #include "engine/machine.h"
 #include "engine/profile_run.h"
 #include "engine/prompt.h"
@@ -49,7 +50,12 @@ std::string json_text(const nlohmann::ordered_json& json, int indent) {
   return json.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-void print_to_stderr(const std::string& line) { std::fputs((line + "\n").c_str(), stderr); }
+void print_to_stderr(const std::string& line) {
+  // Where both streams are one file, lines come in the order they were written in. An error is kept and told at the
+  // end.
+  static_cast<void>(flush_out());
+  std::fputs((line + "\n").c_str(), stderr);
+}
 
 Result<std::shared_ptr<const Model>> load_model(const ModelArgs& args) {
   RKV_ASSIGN_OR_RETURN(const std::string path, model_path_or_default(args.path));

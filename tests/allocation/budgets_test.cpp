@@ -282,6 +282,8 @@ TEST_F(BudgetsTest, HandMadeDamageIsRefusedAndNamed) {
       {"\"layer\": 2", "\"layer\": 3", "key 'layers[2].layer': got 3, expected a whole number from 0 to 2"},
       {"\"layer\": 2", "\"layer\": -1", "key 'layers[2].layer': got -1"},
       {"\"layer\": 2, ", "", "key 'layers[2].layer': is missing"},
+      {"0.125", "0.125, \"heads\": []", "key 'layers[1].heads': got none, expected a share for each KV head"},
+      {"0.125", "0.125, \"heads\": [1]", "key 'layers[1].heads': got shares of 1 heads, expected model.n_head_kv"},
       {"0.125", "-0.125", "key 'layers[1].share': got -0.125"},
       {"0.125", "null", "key 'layers[1].share': got null, expected a finite number"},
       {"0.125", "NaN", "damaged JSON at line 16"},
@@ -351,7 +353,18 @@ TEST_F(BudgetsTest, WhatCannotBeReadBackIsNotWritten) {
       {[](Budgets& b) {
          b.head_shares = {{}, {}, {0.5, 0.5}};
        },
-       "layers[2].heads': got shares of 2 heads, expected 0"},
+       "layers[2].heads': got shares of 2 heads, expected model.n_head_kv and model.head_dim with them"},
+      {[](Budgets& b) {
+         b.model.layer = {.head_dim = 64, .n_head_kv = 3};
+         b.head_shares = {{}, {}, {0.5, 0.5}};
+       },
+       "layers[2].heads': got shares of 2 heads, expected 3 (model.n_head_kv)"},
+      {[](Budgets& b) {
+         b.selector = "full";
+         b.selector_options = {};
+         b.budget = {KvBudget::Kind::kFraction, 0.5};
+       },
+       "selector': got full, which keeps every row, beside a budget of 50%, expected 100%"},
       {[](Budgets& b) {
          b.model.layer = {.head_dim = 64, .n_head_kv = 2};
          b.head_shares = {{}, {0.5, 0.6}, {}};

@@ -197,6 +197,18 @@ TEST(FormatChoice, LayersThatHoldTheirRowsGiveBits) {
   EXPECT_EQ(choose(formats, 1, 0, all).format, (std::vector<size_t>{1, 1, 1, 1}));
 }
 
+// A window's format is one large step, and the steepest for long; that it does not fit is no reason to waste the rest.
+// The third layer keeps a single format for all from being the better choice.
+TEST(FormatChoice, AStepThatDoesNotFitLeavesItsBytesToOthers) {
+  const std::vector<FormatCurves> formats = {format_of(256, {0, 0, 0}, {1, 1, 1}),
+                                             format_of(64, {10, 0.5, 500}, {1, 1, 1})};
+  const double bytes = 64 + 50 + 0.1 * 256;
+  const FormatChoice choice = choose(formats, bytes / 3, 0, {1, 0, 0.1});
+  EXPECT_EQ(choice.format, (std::vector<size_t>{1, 1, 0}));
+  EXPECT_GE(bytes_of(formats, choice) * 3, bytes - 2 * 64.0 / kHullSteps);
+  EXPECT_LE(bytes_of(formats, choice) * 3, bytes);
+}
+
 TEST(FormatChoice, TooFewBytesAreTheLeastThereIs) {
   const FormatChoice choice = choose({format_of(256, {0, 0}, {1, 1}), format_of(64, {1, 1}, {1, 1})}, 1, 0.25);
   EXPECT_EQ(choice.format, (std::vector<size_t>{1, 1}));

@@ -104,6 +104,8 @@ TEST_F(CommandsTest, ProfilesAreFoundByTheModelsFingerprint) {
   std::filesystem::remove_all(folder_ + "/cache");
   EXPECT_NE(run(ask).text.find("every layer gets the same budget"), std::string::npos);
   EXPECT_EQ(run_json(ask + " --json").at("allocator"), "uniform");
+  EXPECT_NE(run("allocate -m $M --kv-budget 50%").text.find("there is no profile of this model: make one"),
+            std::string::npos);
   ASSERT_EQ(run("profile -m $M --limit 1 --max-tokens 400 --answer-tokens 4").exit_code, 0);
   EXPECT_EQ(run_json(ask + " --json").at("allocator"), "head_curves");
   const json found = run_json("models --json");

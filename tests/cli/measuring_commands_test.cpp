@@ -255,6 +255,7 @@ TEST_F(MeasuringCommandsTest, FormatsAreTheAllocatorsChoice) {
   ASSERT_EQ(shown.exit_code, 0) << shown.text;
   const json exported = json::parse(run("export $D/auto.json --tokens 100").text);
   EXPECT_EQ(exported.at("kv_budget"), "30% of the f16 cache's bytes");
+  EXPECT_EQ(json::parse(shown.text).at("budget_of"), "bytes");
   const json rows_shown = json::parse(shown.text).at("rows");
   ASSERT_EQ(exported.at("layers").size(), rows_shown.size());
   for (size_t il = 0; il < rows_shown.size(); ++il) EXPECT_EQ(exported.at("layers")[il].at("rows"), rows_shown[il]);
@@ -352,6 +353,13 @@ TEST_F(MeasuringCommandsTest, HeadsKeepRowsOfTheirOwn) {
       csv.text.find("f16,f16," + std::to_string(exported.at("layers")[0].at("head_rows")[0].get<int64_t>()) + " "),
       std::string::npos)
       << csv.text;
+  // Heads that share by scores keep what a prompt decides: no number of theirs is shown.
+  const Outcome shared = run(
+      "allocate --profile $D/p.json --kv-budget 30% --allocator head_curves --window 8 --tokens 200 --head-floor 0.5 "
+      "-o $D/shared.json");
+  EXPECT_EQ(shared.text.find("       heads "), std::string::npos) << shared.text;
+  EXPECT_NE(shared.text.find("share its rows by their scores"), std::string::npos) << shared.text;
+  EXPECT_FALSE(json::parse(run("export $D/shared.json --tokens 200").text).at("layers")[0].contains("head_rows"));
   const Outcome kvpress = run("export $D/heads.json --to kvpress");
   EXPECT_EQ(kvpress.exit_code, 1);
   EXPECT_NE(kvpress.text.find("rows of its own number (head_curves)"), std::string::npos) << kvpress.text;
