@@ -63,7 +63,12 @@ std::string Sources::of(const EvalSample& sample, const std::string& policy) con
   // Lengths keep apart what would read the same one behind the other.
   std::string all = fmt::format("{} {} ", sample.document.size(), sample.question.size());
   all += sample.document + sample.question;
-  for (const std::string& answer : sample.answers) all += fmt::format("\n{} {}", answer.size(), answer);
+  // What an answer is scored by, and how long it may be.
+  for (const auto& [what, texts] :
+       {std::pair{"answer", &sample.answers}, {"class", &sample.classes}, {"beside", &sample.questions_beside}}) {
+    for (const std::string& text : *texts) all += fmt::format("\n{} {} {}", what, text.size(), text);
+  }
+  all += fmt::format("\n{} {}", sample.metric, sample.n_answer_max);
   const std::string& profile = profiles_.at(policy);
   if (!profile.empty()) all += "\n" + profile;
   return hash_of_bytes(all);

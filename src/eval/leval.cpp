@@ -68,10 +68,15 @@ Result<std::vector<EvalSample>> read_leval(const SuiteInfo& suite, const SuiteOp
       }
     }
     for (const Document& document : documents) {
+      std::vector<std::string> questions;
+      for (const std::string& question : document.questions) {
+        questions.push_back(fmt::format("\n\n{}\n{}", question, hint_of(*task)));
+      }
       for (size_t i = 0; i < document.n_taken; ++i) {
         EvalSample sample = sample_of_task(suite, *task, fmt::format("{}:{}", document.n_line, i + 1));
         sample.document = document.text;
-        sample.question = fmt::format("\n\n{}\n{}", document.questions[i], hint_of(*task));
+        sample.question = questions[i];
+        sample.questions_beside = questions;
         sample.answers = {document.answers[i]};
         samples.push_back(std::move(sample));
       }

@@ -102,6 +102,12 @@ Result<SplitPrompt> tokenize_apart(const Model& model, const ChatTemplate* chat,
       n_question = std::max(n_question, parts.question.size());
       prompt.questions.push_back(std::move(parts.question));
     }
+    EvalSample beside = samples[0];
+    for (const std::string& question : samples[0].questions_beside) {
+      beside.question = question;
+      RKV_ASSIGN_OR_RETURN(const Parts parts, split(model, chat, beside, document));
+      n_question = std::max(n_question, parts.question.size());
+    }
     const int64_t over = static_cast<int64_t>(prompt.document.size() + n_question) - max_tokens;
     if (over <= 0) return prompt;
     n_max -= over;

@@ -33,9 +33,9 @@ struct SplitPrompt {
   int64_t n_cut = 0;                            // tokens dropped in the middle of the document
 };
 
-// samples: questions about one document, which is cut so that the longest of them fits behind it: it is the same for
-// all. The two parts are tokenized apart, as turns of a conversation are. Errors: as above; no document or no question;
-// a template that does not paste the text whole.
+// samples: questions about one document, which is cut so that the longest of all there are about it (questions_beside)
+// fits behind it: it is the same for all, whichever of them are asked. The two parts are tokenized apart, as turns of a
+// conversation are. Errors: as above; no document or no question; a template that does not paste the text whole.
 Result<SplitPrompt> tokenize_apart(const Model& model, const ChatTemplate* chat, std::span<const EvalSample> samples,
                                    int64_t max_tokens);
 

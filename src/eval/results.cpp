@@ -45,9 +45,11 @@ ordered_json to_json(const ResultLine& line) {
   object["rows"] = line.rows;
   object["bytes"] = line.bytes;
   if (line.held >= 0) object["held"] = line.held;
-  object["kl"] = line.kl;
-  object["kl_max"] = line.kl_max;
-  object["top1"] = line.top1;
+  if (line.compared) {
+    object["kl"] = line.kl;
+    object["kl_max"] = line.kl_max;
+    object["top1"] = line.top1;
+  }
   object["nll"] = line.nll;
   if (line.score >= 0) object["score"] = line.score;
   if (!line.answer.empty()) object["answer"] = line.answer;
@@ -81,9 +83,12 @@ Result<ResultLine> line_of(const JsonObject& object) {
   if (object.has("held")) {
     RKV_ASSIGN_OR_RETURN(line.held, object.number("held"));
   }
-  RKV_ASSIGN_OR_RETURN(line.kl, object.number("kl"));
-  RKV_ASSIGN_OR_RETURN(line.kl_max, object.number("kl_max"));
-  RKV_ASSIGN_OR_RETURN(line.top1, object.number("top1"));
+  line.compared = object.has("kl") || object.has("kl_max") || object.has("top1") || !object.has("score");
+  if (line.compared) {
+    RKV_ASSIGN_OR_RETURN(line.kl, object.number("kl"));
+    RKV_ASSIGN_OR_RETURN(line.kl_max, object.number("kl_max"));
+    RKV_ASSIGN_OR_RETURN(line.top1, object.number("top1"));
+  }
   RKV_ASSIGN_OR_RETURN(line.nll, object.number("nll"));
   if (object.has("score")) {
     RKV_ASSIGN_OR_RETURN(line.score, object.number("score"));
@@ -108,6 +113,10 @@ Status append_text(const std::string& path, const std::string& text) {
   return io_error(fmt::format("{}: cannot be written: {}", path, std::generic_category().message(errno)));
 }
 
+LineKey key_of(const ResultLine& line) {
+  return {line.sample, line.policy, line.question, std::llround(line.kept * kKeptUnits)};
+}
+
 struct Parsed {
   ordered_json header;
   std::vector<ResultLine> lines;
@@ -117,6 +126,7 @@ struct Parsed {
 Result<Parsed> parse(const std::string& path) {
   RKV_ASSIGN_OR_RETURN(const std::string text, read_file(path, kBytesMax));
   Parsed parsed;
+  std::map<LineKey, int> measured;  // the lines
   int n_line = 0;
   for (size_t begin = 0, end = 0; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
     const std::string where = fmt::format("{}:{}", path, ++n_line);
@@ -133,6 +143,14 @@ Result<Parsed> parse(const std::string& path) {
       parsed.header = ordered_json::parse(text.substr(begin, end - begin));
     } else {
       RKV_ASSIGN_OR_RETURN(ResultLine line, line_of(object));
+      if (line.error.empty()) {
+        const auto [first, is_new] = measured.emplace(key_of(line), n_line);
+        if (!is_new) {
+          return data_loss(fmt::format(
+              "{}: measures sample {}, policy {} at {:g}% again, expected what line {} says once", where,
+              ripplekv::quoted(line.sample), ripplekv::quoted(line.policy), line.kept * 100, first->second));
+        }
+      }
       parsed.lines.push_back(std::move(line));
     }
     parsed.n_whole = end + 1;
@@ -189,6 +207,7 @@ ResultLine result_line(const std::string& sample, const std::string& task, Quest
   line.rows = result.rows;
   line.bytes = result.bytes;
   line.held = result.held;
+  line.compared = result.compared;
   line.kl = result.kl;
   line.kl_max = result.kl_max;
   line.top1 = result.top1;
@@ -205,6 +224,7 @@ Result<ResultsFile> ResultsFile::open(const std::string& path, const ordered_jso
   file.ranks_ = ranks;
   const ordered_json whole = whole_header(header);
   if (ranks.first()) {
+    RKV_RETURN_IF_ERROR(FileLock::take(path).status());  // before anything of it is replaced or cut
     if (fresh) {
       RKV_RETURN_IF_ERROR(
           check_replaceable(path, fmt::format(R"({{"format":"{}")", kFormat), "results of 'ripplekv eval'"));
@@ -212,6 +232,7 @@ Result<ResultsFile> ResultsFile::open(const std::string& path, const ordered_jso
       RKV_RETURN_IF_ERROR(write_file_atomically(path, text_of(whole)));
     }
     RKV_RETURN_IF_ERROR(begin(path, whole));
+    RKV_ASSIGN_OR_RETURN(file.lock_, FileLock::take(path));
   }
   ranks.wait_for_all();
   RKV_ASSIGN_OR_RETURN(std::vector<ResultLine> of_file, lines_of(path, whole));
@@ -263,10 +284,6 @@ Status ResultsFile::join(const std::map<std::string, size_t>& places) {
 
 bool ResultsFile::has(std::string_view sample, std::string_view policy, QuestionMode question, double kept) const {
   return measured_.contains({std::string(sample), std::string(policy), question, std::llround(kept * kKeptUnits)});
-}
-
-ResultsFile::Key ResultsFile::key_of(const ResultLine& line) {
-  return {line.sample, line.policy, line.question, std::llround(line.kept * kKeptUnits)};
 }
 
 void ResultsFile::take(std::vector<ResultLine> lines) {

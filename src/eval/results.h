@@ -16,6 +16,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/file_lock.h"
 #include "base/ranks.h"
 #include "eval/runner.h"
 #include "ripplekv/status.h"
@@ -35,7 +36,8 @@ struct ResultLine {
   int64_t n_prompt = 0;
   int64_t rows = 0;
   int64_t bytes = 0;
-  double held = -1;  // rows over those of the full cache: protected rows may be more than `kept`; -1: not said
+  double held = -1;      // rows over those of the full cache: protected rows may be more than `kept`; -1: not said
+  bool compared = true;  // PolicyResult::compared; where not, the file has none of the next three
   double kl = 0;
   double kl_max = 0;
   double top1 = 0;
@@ -50,13 +52,16 @@ struct ResultLine {
 ResultLine result_line(const std::string& sample, const std::string& task, QuestionMode question,
                        const PromptResult& prompt, const PolicyResult& result);
 
+// What tells measurements apart: sample, policy, question, kept fraction in 1e-12.
+using LineKey = std::tuple<std::string, std::string, QuestionMode, int64_t>;
+
 class ResultsFile {
  public:
   // header: what must agree for a file to be gone on with. Creates the file, or reads what is there and cuts a torn
   // last line; fresh: replaces results, never anything else. With several ranks, or where a run of several left parts,
   // lines go to this rank's part until join().
   // Errors: a file that is something else, of another header (names the first key that differs), damaged lines (file
-  // and line named), one that cannot be written.
+  // and line named), one that cannot be written, one that another process is writing.
   static Result<ResultsFile> open(const std::string& path, const nlohmann::ordered_json& header, bool fresh,
                                   const Ranks& ranks = {});
 
@@ -71,18 +76,16 @@ class ResultsFile {
   Status join(const std::map<std::string, size_t>& places);
 
  private:
-  // Sample, policy, question, kept fraction in 1e-12.
-  using Key = std::tuple<std::string, std::string, QuestionMode, int64_t>;
-  static Key key_of(const ResultLine& line);
   void take(std::vector<ResultLine> lines);     // to the end of lines_
   void replace(std::vector<ResultLine> lines);  // lines_
 
   std::string path_;
+  FileLock lock_;     // of the first rank
   std::string part_;  // where lines go; empty: to path_
   Ranks ranks_;
   std::vector<ResultLine> lines_;
-  std::set<Key> measured_;             // of lines_ without an error
-  std::map<Key, std::string> failed_;  // and with one
+  std::set<LineKey> measured_;             // of lines_ without an error
+  std::map<LineKey, std::string> failed_;  // and with one
 };
 
 // Reads a finished or unfinished file for a table or report.

@@ -168,6 +168,7 @@ Result<Generated> PromptRunner::answer_alone(Sequence& sequence, int n) {
 Result<std::vector<float>> PromptRunner::distributions(Sequence& sequence) {
   const Stopwatch watch(cost_.scoring);
   std::vector<float> all = sequence.logits;
+  if (scored_.size() == 1) return all;
   RKV_ASSIGN_OR_RETURN(const std::vector<float> later,
                        engine_->score(sequence.cache, std::span<const int32_t>(scored_).first(scored_.size() - 1)));
   all.insert(all.end(), later.begin(), later.end());
@@ -184,7 +185,7 @@ Status PromptRunner::answer_fully() {
   }));
   scored_ = result_.full_answer;
   if (static_cast<int>(scored_.size()) > options_.n_answer) scored_.resize(static_cast<size_t>(options_.n_answer));
-  if (scored_.size() < 2) {
+  if (options_.n_generate == 0 && scored_.size() == first_compared()) {
     return invalid_argument(fmt::format(
         "the full cache's answer has {} token, expected at least 2 to measure fidelity on", scored_.size()));
   }
@@ -193,6 +194,7 @@ Status PromptRunner::answer_fully() {
     // What the others are compared with: nothing is lost, and its answer is known.
     full_row_ = row_of("full", 1.0, full);
     full_row_.top1 = 1;
+    full_row_.compared = scored_.size() > first_compared();
     full_row_.nll = nll_of(reference_);
     if (options_.n_generate > 0) {
       full_row_.answer = result_.full_text;
@@ -286,10 +288,15 @@ int64_t PromptRunner::bytes_of_forks() const {
   return bytes;
 }
 
+// The first token of the answer that a policy can move.
+size_t PromptRunner::first_compared() const { return question_.empty() ? 1 : 0; }
+
 void PromptRunner::compare(std::span<const float> logits, PolicyResult& result) const {
   result.nll = nll_of(logits);
   const auto n_vocab = static_cast<size_t>(config_->n_vocab);
-  const size_t first = question_.empty() ? 1 : 0;
+  const size_t first = first_compared();
+  result.compared = scored_.size() > first;
+  if (!result.compared) return;
   const auto n = static_cast<double>(scored_.size() - first);
   int n_agreed = 0;
   for (size_t t = first; t < scored_.size(); ++t) {

@@ -46,10 +46,13 @@ struct RunnerOptions {
 // One policy at one budget on one prompt.
 struct PolicyResult {
   std::string policy;
-  double kept = 1;     // of rows or bytes of what was compressed (prompt or document), as asked
-  int64_t rows = 0;    // held when the answer begins: a question read afterwards is in it, with all its rows
-  int64_t bytes = 0;   // likewise K, V and index
-  double held = 1;     // rows over those of the full cache; more than `kept` where a selector's protected rows are more
+  double kept = 1;    // of rows or bytes of what was compressed (prompt or document), as asked
+  int64_t rows = 0;   // held when the answer begins: a question read afterwards is in it, with all its rows
+  int64_t bytes = 0;  // likewise K, V and index
+  double held = 1;    // rows over those of the full cache; more than `kept` where a selector's protected rows are more
+  // False: the full cache's answer has no token that a policy can move (it ends at once), so that kl, kl_max and top1
+  // say nothing. Only where policies answer themselves; else such a prompt is an error.
+  bool compared = true;
   double kl = 0;       // mean nats of KL(p_full || p_compressed) over the answer's tokens that a policy can move
   double kl_max = 0;   // the worst of them
   double top1 = 0;     // fraction of them where the likeliest token agrees
@@ -114,6 +117,7 @@ class PromptRunner {
   int64_t bytes_of_forks() const;
   static PolicyResult row_of(const std::string& policy, double kept, const Sequence& sequence);
   double nll_of(std::span<const float> logits) const;
+  size_t first_compared() const;
   void compare(std::span<const float> logits, PolicyResult& result) const;
 
   // A fork that answers.

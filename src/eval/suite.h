@@ -20,17 +20,18 @@
 namespace ripplekv {
 
 struct EvalSample {
-  std::string suite, task, id;       // id: unique within (suite, task)
-  std::string document;              // the prompt up to the end of its document
-  std::string question;              // the rest: prompt = document + question
-  std::vector<std::string> answers;  // accepted; RULER: all wanted, but for qa_1 and qa_2
-  std::vector<std::string> classes;  // classification: all there are
-  std::string language;              // en, zh, code
-  std::string metric;                // of metric_registry()
-  int n_answer_max = 0;              // tokens
-  bool chat = false;                 // to be wrapped in the model's chat template
-  double depth = -1;                 // of the needle, from 0 (start) to 1 (end of the document); -1: no such sample
-  int64_t length = 0;                // tokens of prompt and longest answer, where the suite says so; else 0
+  std::string suite, task, id;                // id: unique within (suite, task)
+  std::string document;                       // the prompt up to the end of its document
+  std::string question;                       // the rest: prompt = document + question
+  std::vector<std::string> questions_beside;  // all about its document, this one too, where there may be several
+  std::vector<std::string> answers;           // accepted; RULER: all wanted, but for qa_1 and qa_2
+  std::vector<std::string> classes;           // classification: all there are
+  std::string language;                       // en, zh, code
+  std::string metric;                         // of metric_registry()
+  int n_answer_max = 0;                       // tokens
+  bool chat = false;                          // to be wrapped in the model's chat template
+  double depth = -1;   // of the needle, from 0 (start) to 1 (end of the document); -1: no such sample
+  int64_t length = 0;  // tokens of prompt and longest answer, where the suite says so; else 0
   std::string prompt() const { return document + question; }
 };
 

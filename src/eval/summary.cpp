@@ -50,23 +50,26 @@ SummaryRow row_of(const BySample& lines) {
       ++row.n_failed;
       continue;
     }
-    if (kl.empty() || line->kl > row.kl_worst) {
+    ++row.n_sample;
+    if (line->compared && (kl.empty() || line->kl > row.kl_worst)) {
       row.kl_worst = line->kl;
       row.worst_sample = sample;
     }
-    kl.push_back(line->kl);
-    top1.push_back(line->top1);
+    if (line->compared) kl.push_back(line->kl);
+    if (line->compared) top1.push_back(line->top1);
     if (line->score >= 0) scores.push_back(line->score);
     row.rows += static_cast<double>(line->rows);
     if (line->held >= 0) held.push_back(line->held);
     row.bytes += static_cast<double>(line->bytes);
     row.nll += line->nll;
   }
-  row.n_sample = static_cast<int>(kl.size());
-  if (kl.empty()) return row;
-  row.kl = bootstrap_mean(kl);
-  row.kl_median = median_of(kl);
-  row.top1 = bootstrap_mean(top1);
+  if (row.n_sample == 0) return row;
+  row.n_compared = static_cast<int>(kl.size());
+  if (!kl.empty()) {
+    row.kl = bootstrap_mean(kl);
+    row.kl_median = median_of(kl);
+    row.top1 = bootstrap_mean(top1);
+  }
   if (!scores.empty()) row.score = mean_of(scores);
   if (!held.empty()) row.held = mean_of(held);
   row.rows /= row.n_sample;
@@ -81,6 +84,7 @@ void compare(const BySample& lines, const BySample& baseline, SummaryRow& row) {
   for (const auto& [sample, line] : lines) {
     const auto other = baseline.find(sample);
     if (other == baseline.end() || !line->error.empty() || !other->second->error.empty()) continue;
+    if (!line->compared || !other->second->compared) continue;
     x.push_back(line->kl);
     y.push_back(other->second->kl);
   }
@@ -88,6 +92,12 @@ void compare(const BySample& lines, const BySample& baseline, SummaryRow& row) {
   if (x.empty()) return;
   row.kl_ratio = bootstrap_ratio(x, y);
   row.sign_p = sign_test(x, y);
+}
+
+// One sample has no interval.
+std::string text_of(const Interval& interval, int n_decimal, int n) {
+  if (n < 2) return fmt::format("{:.{}f}", interval.value, n_decimal);
+  return fmt::format("{1:.{0}f} [{2:.{0}f}, {3:.{0}f}]", n_decimal, interval.value, interval.low, interval.high);
 }
 
 nlohmann::ordered_json json_of(const Interval& interval) {
@@ -141,17 +151,19 @@ std::string summary_table(const Summary& summary) {
                           compared ? " | |" : "");
       continue;
     }
-    text += fmt::format("{}{} | {:.0f} | {} | {} | {:.4f} [{:.4f}, {:.4f}] | {:.4f} | {:.3f} ({}) | {:.3f} |",
-                        row.n_sample, row.n_failed > 0 ? fmt::format(" ({} failed)", row.n_failed) : "", row.rows,
+    text += fmt::format("{}{} | {:.0f} | {} | {} |", row.n_sample,
+                        row.n_failed > 0 ? fmt::format(" ({} failed)", row.n_failed) : "", row.rows,
                         row.held >= 0 ? fmt::format("{:.1f}%", 100 * row.held) : "-",
-                        human_bytes(static_cast<int64_t>(row.bytes)), row.kl.value, row.kl.low, row.kl.high,
-                        row.kl_median, row.kl_worst, row.worst_sample, row.top1.value);
+                        human_bytes(static_cast<int64_t>(row.bytes)));
+    text += row.n_compared > 0
+                ? fmt::format(" {} | {:.4f} | {:.3f} ({}) | {:.3f} |", text_of(row.kl, 4, row.n_compared),
+                              row.kl_median, row.kl_worst, row.worst_sample, row.top1.value)
+                : std::string(" - | - | - | - |");
     if (scored) text += row.score >= 0 ? fmt::format(" {:.2f} |", 100 * row.score) : " |";
     if (row.n_pair > 0) {
       // Nothing is so many times a baseline that is exact.
       const bool has_ratio = std::isfinite(row.kl_ratio.value);
-      text += has_ratio ? fmt::format(" {:.3f} [{:.3f}, {:.3f}] | p = {:.2g} |", row.kl_ratio.value, row.kl_ratio.low,
-                                      row.kl_ratio.high, row.sign_p)
+      text += has_ratio ? fmt::format(" {} | p = {:.2g} |", text_of(row.kl_ratio, 3, row.n_pair), row.sign_p)
                         : std::string(" - | - |");
     } else if (compared) {
       text += " | |";
@@ -173,13 +185,20 @@ nlohmann::ordered_json summary_json(const Summary& summary) {
                       {"kl", nullptr}});
       continue;
     }
-    nlohmann::ordered_json entry = {{"policy", row.policy},      {"question", to_string(row.question)},
-                                    {"kept", row.kept},          {"samples", row.n_sample},
-                                    {"failed", row.n_failed},    {"rows", row.rows},
-                                    {"bytes", row.bytes},        {"held", row.held >= 0 ? json(row.held) : json()},
-                                    {"kl", json_of(row.kl)},     {"kl_median", row.kl_median},
-                                    {"kl_worst", row.kl_worst},  {"worst_sample", row.worst_sample},
-                                    {"top1", json_of(row.top1)}, {"nll", row.nll}};
+    nlohmann::ordered_json entry = {{"policy", row.policy},   {"question", to_string(row.question)},
+                                    {"kept", row.kept},       {"samples", row.n_sample},
+                                    {"failed", row.n_failed}, {"rows", row.rows},
+                                    {"bytes", row.bytes},     {"held", row.held >= 0 ? json(row.held) : json()},
+                                    {"nll", row.nll},         {"compared", row.n_compared}};
+    if (row.n_compared > 0) {
+      entry["kl"] = json_of(row.kl);
+      entry["kl_median"] = row.kl_median;
+      entry["kl_worst"] = row.kl_worst;
+      entry["worst_sample"] = row.worst_sample;
+      entry["top1"] = json_of(row.top1);
+    } else {
+      entry["kl"] = nullptr;
+    }
     if (row.score >= 0) entry["score"] = row.score;
     if (row.n_pair > 0) {
       entry["pairs"] = row.n_pair;

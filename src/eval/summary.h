@@ -18,7 +18,8 @@ struct SummaryRow {
   std::string policy;
   QuestionMode question = QuestionMode::kAware;
   double kept = 1;
-  int n_sample = 0;  // measured
+  int n_sample = 0;    // measured
+  int n_compared = 0;  // of these, what KL and top-1 are of (ResultLine::compared)
   int n_failed = 0;
   double rows = 0;  // means over samples
   double bytes = 0;

@@ -84,8 +84,9 @@ Cell error_cell(double value, double standard_error) {
           {value, standard_error}};
 }
 
-Cell interval_cell(const Interval& interval, double unit) {
+Cell interval_cell(const Interval& interval, int n, double unit) {
   const double value = interval.value * unit;
+  if (n < 2) return {shown_number(value), {value, kNoValue, kNoValue}};
   const double low = interval.low * unit;
   const double high = interval.high * unit;
   return {fmt::format("{} [{}, {}]", shown_number(value), shown_number(low), shown_number(high)), {value, low, high}};

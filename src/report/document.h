@@ -29,7 +29,8 @@ Cell number_cell(double value, int n_digit = 3);  // significant digits; what is
 Cell whole_cell(double value);                    // rounded to a whole number, digits in groups of three
 Cell percent_cell(double fraction);
 Cell error_cell(double value, double standard_error);
-Cell interval_cell(const Interval& interval, double unit = 1);  // value and ends are multiplied by `unit`
+// Of n samples: one has no interval. Value and ends are multiplied by `unit`.
+Cell interval_cell(const Interval& interval, int n, double unit = 1);
 
 struct Table {
   std::string title;

@@ -75,9 +75,12 @@ Table fidelity_table(const Summary& summary, bool apart) {
     if (row.n_sample == 0) {
       cells.resize(table.columns.size(), text_cell(""));
     } else {
-      cells.insert(cells.end(), {whole_cell(row.rows), bytes_cell(row.bytes), interval_cell(row.kl),
-                                 number_cell(row.kl_median), number_cell(row.kl_worst), text_cell(row.worst_sample),
-                                 interval_cell(row.top1), number_cell(row.nll)});
+      const int n = row.n_compared;
+      const auto of_compared = [&](const Cell& cell) { return n > 0 ? cell : text_cell("n/a"); };
+      cells.insert(cells.end(),
+                   {whole_cell(row.rows), bytes_cell(row.bytes), of_compared(interval_cell(row.kl, n)),
+                    of_compared(number_cell(row.kl_median)), of_compared(number_cell(row.kl_worst)),
+                    text_cell(row.worst_sample), of_compared(interval_cell(row.top1, n)), number_cell(row.nll)});
       if (scored) cells.push_back(row.score >= 0 ? number_cell(100 * row.score) : text_cell(""));
     }
     table.rows.push_back(std::move(cells));
@@ -92,13 +95,15 @@ Table paired_table(const Summary& summary, bool apart) {
   for (const SummaryRow& row : summary.rows) {
     if (row.n_pair == 0 || row.policy == "full") continue;
     std::vector<Cell> cells = run_cells(row.kept, row.policy, row.question, apart);
-    cells.insert(cells.end(), {whole_cell(row.n_pair), interval_cell(row.kl_ratio), number_cell(row.sign_p, 2)});
+    cells.insert(cells.end(),
+                 {whole_cell(row.n_pair), interval_cell(row.kl_ratio, row.n_pair), number_cell(row.sign_p, 2)});
     table.rows.push_back(std::move(cells));
   }
   return table;
 }
 
-bool is_compressed(const SummaryRow& row) { return row.policy != "full" && row.n_sample > 0; }
+// Has a KL of its own to show.
+bool is_compressed(const SummaryRow& row) { return row.policy != "full" && row.n_compared > 0; }
 
 std::optional<Figure> kl_figure(const Summary& summary, const std::vector<Contender>& contenders,
                                 const std::string& label) {
@@ -203,7 +208,7 @@ Table worst_table(const std::vector<Run>& runs, bool apart) {
     if (run.of.policy == "full") continue;
     std::vector<const ResultLine*> lines;
     for (const ResultLine* line : run.lines) {
-      if (line->error.empty()) lines.push_back(line);
+      if (line->error.empty() && line->compared) lines.push_back(line);
     }
     std::stable_sort(lines.begin(), lines.end(), [](const auto* a, const auto* b) { return a->kl > b->kl; });
     for (size_t i = 0; i < std::min(lines.size(), kWorstOfEach); ++i) {
@@ -295,9 +300,15 @@ std::vector<Run> runs_of(const Evaluation& evaluation) {
 
 std::vector<Fact> evaluation_highlights(const Evaluation& evaluation, const std::string& baseline) {
   const Summary summary = summarise(evaluation.lines, policies_of(evaluation), baseline);
+  // Means are compared over the same samples: a policy that failed on some, which may be the hard ones, is left out.
+  std::map<std::pair<double, QuestionMode>, int> most;
+  for (const SummaryRow& row : summary.rows) {
+    int& n = most[{row.kept, row.question}];
+    n = std::max(n, row.n_sample + row.n_failed);
+  }
   std::map<std::pair<double, QuestionMode>, const SummaryRow*> best;
   for (const SummaryRow& row : summary.rows) {
-    if (!is_compressed(row)) continue;
+    if (!is_compressed(row) || row.n_sample < most[{row.kept, row.question}]) continue;
     const SummaryRow*& of = best[{row.kept, row.question}];
     if (of == nullptr || row.kl.value < of->kl.value) of = &row;
   }
@@ -305,14 +316,16 @@ std::vector<Fact> evaluation_highlights(const Evaluation& evaluation, const std:
   const bool apart = modes_apart(evaluation);
   for (const auto& [key, row] : best) {
     Fact& fact = facts.emplace_back();
-    fact.name = fmt::format("{} of the {} kept{}, lowest KL: {}", shown_percent(row->kept),
-                            evaluation.setting("match") == "bytes" ? "bytes" : "rows",
+    fact.name = fmt::format("{} of the {}{}, lowest KL: {}", shown_percent(row->kept),
+                            evaluation.setting("match") == "bytes" ? "bytes as budget" : "rows kept",
                             apart ? fmt::format(", question-{}", to_string(row->question)) : "", row->policy);
     fact.value = shown_number(row->kl.value) + " nats";
     if (row->n_pair > 0 && std::isfinite(row->kl_ratio.value)) {
-      fact.note =
-          fmt::format("{}\xC3\x97 {}'s [{}, {}] on {} samples", shown_number(row->kl_ratio.value, 2), summary.baseline,
-                      shown_number(row->kl_ratio.low, 2), shown_number(row->kl_ratio.high, 2), row->n_pair);
+      fact.note = fmt::format("{}\xC3\x97 {}'s{} on {}", shown_number(row->kl_ratio.value, 2), summary.baseline,
+                              row->n_pair < 2 ? ""
+                                              : fmt::format(" [{}, {}]", shown_number(row->kl_ratio.low, 2),
+                                                            shown_number(row->kl_ratio.high, 2)),
+                              counted(row->n_pair, "sample"));
     }
   }
   return facts;

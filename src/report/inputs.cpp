@@ -148,6 +148,12 @@ Status check_line(const ResultLine& line, const std::string& path) {
   if (!(line.kept > 0 && line.kept <= 1)) return refused("kept", line.kept, "a fraction over 0, at most 1");
   if (!line.error.empty()) return ok_status();
   if (line.kl < 0) return refused("kl", line.kl, "a number from 0 on");
+  // The mean of equal numbers may be off by its rounding.
+  if (line.kl_max < line.kl * (1 - 1e-9)) return refused("kl_max", line.kl_max, "at least kl");
+  if (!(line.top1 >= 0 && line.top1 <= 1)) return refused("top1", line.top1, "a share from 0 to 1");
+  if (line.nll < 0) return refused("nll", line.nll, "a number from 0 on");
+  if (line.score != -1 && !(line.score >= 0 && line.score <= 1)) return refused("score", line.score, "0 to 1");
+  if (line.held != -1 && !(line.held > 0 && line.held <= 1)) return refused("held", line.held, "over 0, at most 1");
   return ok_status();
 }
 

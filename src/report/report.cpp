@@ -153,7 +153,8 @@ Section validation_section(const Validation& validation) {
                     .x = {.label = "rho"}};
   std::map<std::string, size_t> groups;  // of a signal: where in the chart
   for (const ValidationRow& row : validation.rows) {
-    table.rows.push_back({text_cell(row.signal), percent_cell(row.kept), interval_cell({row.rho, row.low, row.high})});
+    table.rows.push_back(
+        {text_cell(row.signal), percent_cell(row.kept), interval_cell({row.rho, row.low, row.high}, /*n=*/2)});
     const auto [place, added] = groups.emplace(row.signal, chart.groups.size());
     if (added) chart.groups.push_back({row.signal, {}});
     std::vector<RowItem>& items = chart.groups[place->second].items;

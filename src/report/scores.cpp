@@ -121,7 +121,7 @@ std::vector<Table> score_tables(const Evaluation& evaluation, const std::vector<
       const auto mean = means.find(task);
       row.push_back(mean == means.end() ? text_cell("") : score_cell(mean->second));
     }
-    row.push_back(interval_cell(bootstrap_mean(scores), 100));
+    row.push_back(interval_cell(bootstrap_mean(scores), static_cast<int>(scores.size()), 100));
     row.push_back(whole_cell(static_cast<double>(scores.size())));
     by_task.rows.push_back(std::move(row));
     if (!suite.ok()) continue;
@@ -199,6 +199,7 @@ std::optional<Figure> needle_figure(const Evaluation& evaluation, const std::vec
     for (const ResultLine* line : run.lines) {
       const auto place = place_of(line->sample);
       if (!place || !line->error.empty() || (scored && line->score < 0)) continue;
+      if (!scored && !line->compared) continue;
       values[*place].push_back(scored ? line->score : line->kl);
     }
     if (!scored && run.of.policy == "full") continue;  // 0 by definition

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "eval/summary.h"
 #include "test_util/paths.h"
@@ -38,13 +39,17 @@ class ResultsTest : public ::testing::Test {
   Result<ResultsFile> open(const std::string& model = "a", bool fresh = false) {
     return ResultsFile::open(path_, {{"model", model}, {"n", 3}}, fresh);
   }
+  ResultsFile opened() {
+    auto file = open();
+    EXPECT_TRUE(file.ok()) << file.status().message();
+    return std::move(*file);
+  }
   void append_text(const std::string& text) { std::ofstream(path_, std::ios::app) << text; }
   std::string path_;
 };
 
 TEST_F(ResultsTest, WhatIsAppendedComesBack) {
-  auto file = open();
-  ASSERT_TRUE(file.ok()) << file.status().message();
+  std::optional<ResultsFile> file = opened();
   ResultLine scored = line("s1", "b", 0.1, 0.25);
   scored.score = 0.75;
   scored.answer = "an answer\nwith \xFF bytes";
@@ -57,6 +62,7 @@ TEST_F(ResultsTest, WhatIsAppendedComesBack) {
   ASSERT_TRUE(file->append({line("s1", "a", 0.1, 0.5), scored}).ok());
   ASSERT_TRUE(file->append({failed}).ok());
 
+  file.reset();
   const auto again = open();
   ASSERT_TRUE(again.ok()) << again.status().message();
   ASSERT_EQ(again->lines().size(), 3U);
@@ -99,8 +105,7 @@ TEST_F(ResultsTest, QuestionAwareAndAgnosticAreApart) {
   append_text(
       "{\"sample\": \"s2\", \"task\": \"task\", \"policy\": \"a\", \"kept\": 0.1, \"n_prompt\": 9, \"rows\": 4, "
       "\"bytes\": 4, \"kl\": 0.1, \"kl_max\": 0.1, \"top1\": 1, \"nll\": 1}\n");
-  const auto file = open();
-  ASSERT_TRUE(file.ok()) << file.status().message();
+  std::optional<ResultsFile> file = opened();
   EXPECT_EQ(file->lines()[1].question, QuestionMode::kAgnostic);
   EXPECT_EQ(file->lines()[2].question, QuestionMode::kAware);
   const Summary summary = summarise(file->lines(), {"a"}, "");
@@ -109,6 +114,7 @@ TEST_F(ResultsTest, QuestionAwareAndAgnosticAreApart) {
   EXPECT_EQ(summary.rows[1].question, QuestionMode::kAgnostic);
   EXPECT_NEAR(summary.rows[1].kl.value, 0.75, 1e-12);
   EXPECT_NE(summary_table(summary).find("| 10% | a | agnostic | 1 |"), std::string::npos) << summary_table(summary);
+  file.reset();
   append_text("{\"sample\": \"s3\", \"task\": \"t\", \"policy\": \"a\", \"question\": \"maybe\", \"kept\": 0.1}\n");
   EXPECT_NE(open().status().message().find("got 'maybe', expected aware or agnostic"), std::string::npos)
       << open().status().message();
@@ -118,11 +124,11 @@ TEST_F(ResultsTest, ATornLineIsDroppedAndNothingElse) {
   ASSERT_TRUE(open()->append({line("s1", "a", 0.1, 0.5)}).ok());
   const auto whole = std::filesystem::file_size(path_);
   append_text("{\"sample\": \"s2\", \"ta");
-  auto file = open();
-  ASSERT_TRUE(file.ok()) << file.status().message();
+  std::optional<ResultsFile> file = opened();
   EXPECT_EQ(file->lines().size(), 1U);
   EXPECT_EQ(std::filesystem::file_size(path_), whole);
   ASSERT_TRUE(file->append({line("s2", "a", 0.1, 0.5)}).ok());
+  file.reset();
   EXPECT_EQ(open()->lines().size(), 2U);
 }
 
@@ -156,6 +162,56 @@ TEST_F(ResultsTest, Refusals) {
   EXPECT_FALSE(ResultsFile::open("/nowhere/at/all.jsonl", {}, false).ok());
 }
 
+// One process at a time: two would measure everything twice. What stands there twice is not taken for two samples.
+TEST_F(ResultsTest, NothingIsMeasuredTwice) {
+  std::optional<ResultsFile> file = opened();
+  for (const bool fresh : {false, true}) {
+    EXPECT_NE(open("a", fresh).status().message().find("results.jsonl: another process is writing it"),
+              std::string::npos)
+        << open("a", fresh).status().message();
+  }
+  ASSERT_TRUE(file->append({line("s1", "a", 0.1, 0.5)}).ok()) << "it is what it was";
+  file.reset();
+  EXPECT_EQ(open()->lines().size(), 1U);
+  std::ifstream in(path_);
+  std::string text((std::istreambuf_iterator<char>(in)), {});
+  append_text(text.substr(text.find('\n') + 1));
+  const std::string why = open().status().message();
+  EXPECT_NE(why.find("results.jsonl:3: measures sample 's1', policy 'a' at 10% again, expected what line 2 says once"),
+            std::string::npos)
+      << why;
+  EXPECT_EQ(read_results(path_).status().message(), why);
+}
+
+// An answer that ends at once has a score, but no token that a policy can move.
+TEST_F(ResultsTest, WhatIsNotComparedIsScored) {
+  ResultLine ended = line("s2", "b", 0.1, 0);
+  ended.compared = false;
+  ended.score = 1;
+  ResultLine usual = line("s1", "b", 0.1, 0.5);
+  usual.score = 0;
+  ASSERT_TRUE(open()->append({usual, ended, line("s1", "a", 0.1, 1), line("s2", "a", 0.1, 1)}).ok());
+  const auto file = open();
+  ASSERT_TRUE(file.ok()) << file.status().message();
+  EXPECT_TRUE(file->lines()[0].compared);
+  EXPECT_FALSE(file->lines()[1].compared);
+  EXPECT_EQ(file->lines()[1].score, 1);
+  const Summary summary = summarise(file->lines(), {"a", "b"}, "a");
+  const SummaryRow& row = summary.rows[1];
+  EXPECT_EQ(row.n_sample, 2);
+  EXPECT_EQ(row.n_compared, 1);
+  EXPECT_EQ(row.score, 0.5);
+  EXPECT_EQ(row.kl.value, 0.5);
+  EXPECT_EQ(row.n_pair, 1);
+  EXPECT_NE(summary_table(summary).find(
+                "| 10% | b | 2 | 40 | - | 4.0 KiB | 0.5000 | 0.5000 | 0.500 (s1) | 0.500 | 50.00 | 0.500 |"),
+            std::string::npos)
+      << "one sample has no interval: " << summary_table(summary);
+  const std::string none = summary_table(summarise({ended}, {"b"}, ""));
+  EXPECT_NE(none.find("| 10% | b | 1 | 40 | - | 4.0 KiB | - | - | - | - | 100.00 |"), std::string::npos) << none;
+  EXPECT_TRUE(summary_json(summarise({ended}, {"b"}, "")).at("rows")[0].at("kl").is_null());
+}
+
 // Two ranks one after the other, the first last, which joins: lines in the order of the samples, none twice or lost.
 TEST_F(ResultsTest, RanksWriteApartAndAreJoined) {
   const std::map<std::string, size_t> places = {{"s0", 0}, {"s1", 1}, {"s2", 2}, {"s3", 3}};
@@ -165,34 +221,36 @@ TEST_F(ResultsTest, RanksWriteApartAndAreJoined) {
     return std::move(*file);
   };
   ASSERT_TRUE(open()->append({line("s2", "a", 0.1, 0.5)}).ok());
-  ResultsFile first = as_rank(0);
+  std::optional<ResultsFile> first = as_rank(0);
   ResultsFile second = as_rank(1);
-  ASSERT_TRUE(first.append({line("s0", "b", 0.1, 0.1), line("s0", "c", 0.1, 0.2)}).ok());
+  ASSERT_TRUE(first->append({line("s0", "b", 0.1, 0.1), line("s0", "c", 0.1, 0.2)}).ok());
   ASSERT_TRUE(second.append({line("s3", "b", 0.1, 0.3)}).ok());
   ASSERT_TRUE(second.append({line("s1", "b", 0.1, 0.4)}).ok());
   EXPECT_EQ(parts_of(path_).size(), 2U);
-  // Both die here. Another first rank, and one process, go on; a torn line of a part is dropped.
+  first.reset();  // both die here. Another first rank, and one process, go on; a torn line of a part is dropped.
   std::ofstream(part_path(path_, 1), std::ios::app) << "{\"sample\": \"s2";
-  ResultsFile again = as_rank(0);
-  EXPECT_TRUE(again.has("s3", "b", QuestionMode::kAware, 0.1));
-  EXPECT_TRUE(again.has("s0", "c", QuestionMode::kAware, 0.1));
-  EXPECT_FALSE(again.has("s2", "b", QuestionMode::kAware, 0.1));
-  auto alone = open();
-  ASSERT_TRUE(alone.ok());
+  first = as_rank(0);
+  EXPECT_TRUE(first->has("s3", "b", QuestionMode::kAware, 0.1));
+  EXPECT_TRUE(first->has("s0", "c", QuestionMode::kAware, 0.1));
+  EXPECT_FALSE(first->has("s2", "b", QuestionMode::kAware, 0.1));
+  first.reset();
+  std::optional<ResultsFile> alone = opened();
   ASSERT_TRUE(alone->append({line("s2", "b", 0.1, 0.6)}).ok());
   ASSERT_TRUE(alone->join(places).ok());
   EXPECT_TRUE(parts_of(path_).empty());
   std::vector<std::string> order;
   for (const ResultLine& of : alone->lines()) order.push_back(of.sample + of.policy);
   EXPECT_EQ(order, (std::vector<std::string>{"s2a", "s0b", "s0c", "s1b", "s2b", "s3b"}));
+  alone.reset();
   EXPECT_EQ(open()->lines().size(), 6U);
 
   // Killed between the joined file and the removal of the parts.
   ResultsFile late = as_rank(1);
   ASSERT_TRUE(late.append({line("s1", "b", 0.1, 0.4), line("s1", "z", 0.1, 0.4)}).ok());
-  auto last = open();
+  std::optional<ResultsFile> last = opened();
   ASSERT_TRUE(last->join(places).ok());
   EXPECT_EQ(last->lines().size(), 7U);
+  last.reset();
   // A part of another run is refused, unless all is begun anew.
   ASSERT_TRUE(ResultsFile::open(part_path(path_, 3), {{"model", "other"}, {"n", 3}}, true).ok());
   EXPECT_NE(open().status().message().find("rank3.part: holds results with model"), std::string::npos)

@@ -31,7 +31,7 @@ TEST(Document, Numbers) {
   EXPECT_EQ(shown_percent(0.125), "12.5%");
   EXPECT_EQ(error_cell(2, 0).text, "2.00") << "one sample has no error";
   EXPECT_EQ(error_cell(2, 0.5).text, "2.00 \xC2\xB1 0.50");
-  EXPECT_EQ(interval_cell({1, 0.5, 2}, 100).text, "100 [50.0, 200]");
+  EXPECT_EQ(interval_cell({1, 0.5, 2}, 2, 100).text, "100 [50.0, 200]");
 }
 
 Report small_report(const std::string& text) {
@@ -40,7 +40,7 @@ Report small_report(const std::string& text) {
   section.tables.push_back(
       {.title = text,
        .columns = {text, "number"},
-       .rows = {{text_cell(text), interval_cell({0.123456789, 0.1, kNan})}, {text_cell("plain"), error_cell(1, 0.25)}},
+       .rows = {{text_cell(text), interval_cell({0.123456789, 0.1, kNan}, 2)}, {text_cell("plain"), error_cell(1, 0.25)}},
        .groups = {{text, 2}}});
   report.sections.push_back(section);
   return report;
