@@ -90,8 +90,9 @@ Result<std::vector<double>> parse_depths(std::string_view text) {
       depths.push_back(0);
       continue;
     }
-    RKV_ASSIGN_OR_RETURN(const std::vector<double> depth, parse_fraction_list(part));
-    depths.push_back(depth[0]);
+    const Result<std::vector<double>> depth = parse_fraction_list(part);
+    if (!depth.ok()) return invalid_argument(fmt::format("got {}, expected 0% to 100%", quoted(part)));
+    depths.push_back((*depth)[0]);
   }
   return depths;
 }
@@ -300,6 +301,9 @@ void add_args(OptionTable& table, EvalArgs& args) {
     if (!args.baseline.empty() && std::none_of(args.policies.begin(), args.policies.end(),
                                                [&](const PolicyArgs& p) { return p.text == args.baseline; })) {
       return invalid_argument(fmt::format("--baseline: got {}, expected one of --policies", quoted(args.baseline)));
+    }
+    if (args.baseline == "full") {
+      return invalid_argument("--baseline: got full, which everything is compared with, expected a compressed policy");
     }
     RKV_RETURN_IF_ERROR(check_different(args.policies, args.type.format(), args.profile_file));
     for (const PolicyArgs& policy : args.policies) {

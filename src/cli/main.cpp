@@ -4,10 +4,12 @@
 // The program: parse, run, report. The only place that catches exceptions and chooses exit codes:
 // 0 done, 1 failed while running, 2 the command line was refused before any work, 130 interrupted by a signal.
 #include <fmt/format.h>
+#include <ggml.h>
 
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <new>
 #include <string>
@@ -54,6 +56,15 @@ int finish(std::string_view name) {
   std::_Exit(kExitFailure);
 }
 
+// What ggml asserts ends the process: nothing can be caught. Its own words come with a core dump.
+extern "C" void on_ggml_abort(const char* message) {
+  const bool no_memory = std::strstr(message, "mem_buffer") != nullptr;
+  std::fputs(no_memory ? "ripplekv: out of memory" : "ripplekv: internal error in ggml: ", stderr);
+  std::fputs(no_memory ? "" : message, stderr);
+  std::fputc('\n', stderr);
+  std::_Exit(kExitFailure);
+}
+
 int run_program(const std::vector<std::string>& args) {
   Result<CommandLine> line = parse_command_line(kCommands, args, RIPPLEKV_VERSION);
   if (!line.ok()) return fail(line.status().message(), kExitUsage);
@@ -84,6 +95,7 @@ int main(int argc, char** argv) {
   ripplekv::hold_closed_streams();
   std::set_terminate(ripplekv::end_at_once);
   ripplekv::report_bus_errors();
+  ggml_set_abort_callback(ripplekv::on_ggml_abort);
   try {
     return ripplekv::run_program(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
   } catch (const std::bad_alloc&) {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <ctime>
 #include <utility>
 
@@ -216,7 +217,7 @@ Result<CachePlan> PromptRunner::plan(const EvalPolicy& policy, double kept) cons
       rows += static_cast<double>(full.rows[il]) * (slides ? 1 : kept);
     }
     at_budget.budget = {KvBudget::Kind::kBytes,
-                        rows * static_cast<double>(bytes_per_row(config_->layer_shape(), KvFormat{}))};
+                        std::floor(rows * static_cast<double>(bytes_per_row(config_->layer_shape(), KvFormat{})))};
   }
   RKV_ASSIGN_OR_RETURN(const Budgets budgets, make_budgets(engine_->model().id(), at_budget, policy.profile, n_prompt));
   return plan_cache(budgets, *config_, n_prompt);

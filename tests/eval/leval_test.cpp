@@ -37,6 +37,12 @@ TEST(LEval, QuestionsInTurnsAndNeighboursByDocument) {
   EXPECT_EQ(ids_of(folder.read("leval", {}, 2)), Ids({"1:1", "2:1"}));
   EXPECT_EQ(ids_of(folder.read("leval", {}, 5)), Ids({"1:1", "1:2", "2:1", "3:1", "3:2"}));
   EXPECT_EQ(ids_of(folder.read("leval", {}, 100)).size(), 6U);
+  // Each knows of all that its document could be asked, whether or not they are.
+  const auto first = folder.read("leval", {}, 1);
+  const auto all = folder.read("leval");
+  ASSERT_TRUE(first.ok() && all.ok());
+  EXPECT_EQ((*first)[0].questions_beside,
+            (std::vector<std::string>{(*all)[0].question, (*all)[1].question, (*all)[2].question}));
 }
 
 TEST(LEval, ASample) {

@@ -77,6 +77,24 @@ TEST_F(PromptsTest, TheDocumentAloneIsCut) {
   EXPECT_TRUE(text(cut->document).ends_with("quay"));
 }
 
+// Whichever of a document's questions are asked, it is cut as for all.
+TEST_F(PromptsTest, TheCutLeavesRoomForQuestionsThatAreNotAsked) {
+  const std::vector<EvalSample> both = {sample("\n\nwhich ship?"), sample("\n\nwhich of the quays is the ship at?")};
+  std::vector<EvalSample> first(both.begin(), both.begin() + 1);
+  const auto whole = tokenize_apart(*model_, &*chat_, both, 1000);
+  ASSERT_TRUE(whole.ok()) << whole.status().message();
+  const auto n_max = static_cast<int64_t>(whole->document.size() + whole->questions[1].size()) - 12;
+  const auto cut = tokenize_apart(*model_, &*chat_, both, n_max);
+  const auto alone = tokenize_apart(*model_, &*chat_, first, n_max);
+  ASSERT_TRUE(cut.ok() && alone.ok());
+  EXPECT_LT(cut->document.size(), alone->document.size()) << "the longer question is not the first one";
+  for (const EvalSample& of : both) first[0].questions_beside.push_back(of.question);
+  const auto beside = tokenize_apart(*model_, &*chat_, first, n_max);
+  ASSERT_TRUE(beside.ok()) << beside.status().message();
+  EXPECT_EQ(beside->document, cut->document);
+  EXPECT_EQ(beside->questions.size(), 1U);
+}
+
 TEST_F(PromptsTest, Refusals) {
   const auto refusal = [&](const EvalSample& of, int64_t n_max) {
     return tokenize_apart(*model_, &*chat_, {&of, 1}, n_max).status().message();

@@ -4,6 +4,7 @@
 // The runner on a tiny model: every number is what a prefill, an extension, a decode and a trace of their own give.
 #include "eval/runner.h"
 
+#include <gguf.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -188,6 +189,45 @@ TEST_F(RunnerTest, AStoppedAnswerIsNoResult) {
   }
   engine_->set_cancel(nullptr);
   EXPECT_GT(n_stopped, 0);
+}
+
+// A model whose end token is the first that it says. Nothing can be compared behind a whole prompt, and answers that
+// nobody asked for are no reason to go on; behind a document the end itself is compared.
+TEST_F(RunnerTest, AnAnswerThatEndsAtOnce) {
+  const auto prompt = tokens(80);
+  RunnerOptions plain = options();
+  const auto before = run_prompt(*engine_, prompt, plain, nullptr);
+  ASSERT_TRUE(before.ok());
+  test::TinyGguf tiny = tiny_model();
+  tiny.edit = [&](gguf_context* gguf) {
+    gguf_set_val_u32(gguf, "tokenizer.ggml.eos_token_id", static_cast<uint32_t>(before->full_answer[0]));
+  };
+  model_ = load(test::tiny_gguf(tiny));
+  engine_ = make_engine(512);
+  profile_ = profile();
+  plain = options();
+  EXPECT_NE(run_prompt(*engine_, prompt, plain, nullptr).status().message().find("answer has 1 token, expected at"),
+            std::string::npos);
+  plain.n_generate = 5;
+  plain.n_parallel = 3;
+  const auto result = run_prompt(*engine_, prompt, plain, nullptr);
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  ASSERT_EQ(result->results.size(), 9U);
+  for (const PolicyResult& of : result->results) {
+    EXPECT_FALSE(of.compared) << of.policy;
+    EXPECT_EQ(of.answer, "") << of.policy;
+    EXPECT_EQ(of.n_answered, 1) << of.policy;
+    EXPECT_GT(of.nll, 0) << of.policy;
+  }
+  // The same prompt in two parts.
+  plain.n_generate = 0;
+  auto apart = PromptRunner::create(*engine_, std::span(prompt).first(70), plain, 10, nullptr);
+  ASSERT_TRUE(apart.ok());
+  const auto asked = apart->ask(std::span(prompt).subspan(70), plain.policies);
+  ASSERT_TRUE(asked.ok()) << asked.status().message();
+  EXPECT_EQ(asked->full_answer.size(), 1U);
+  for (const PolicyResult& of : asked->results) EXPECT_TRUE(of.compared) << of.policy;
+  EXPECT_GT(asked->results[1].kl, 0);
 }
 
 // At equal bytes a smaller format keeps more rows; none exceeds the budget, none leaves more than a row per layer.
