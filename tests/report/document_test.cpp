@@ -37,11 +37,11 @@ TEST(Document, Numbers) {
 Report small_report(const std::string& text) {
   Report report = {.title = text, .facts = {{text, text, text}}};
   Section section = {.title = text, .lede = text, .facts = {{text, text}}, .warnings = {text}};
-  section.tables.push_back(
-      {.title = text,
-       .columns = {text, "number"},
-       .rows = {{text_cell(text), interval_cell({0.123456789, 0.1, kNan}, 2)}, {text_cell("plain"), error_cell(1, 0.25)}},
-       .groups = {{text, 2}}});
+  section.tables.push_back({.title = text,
+                            .columns = {text, "number"},
+                            .rows = {{text_cell(text), interval_cell({0.123456789, 0.1, kNan}, 2)},
+                                     {text_cell("plain"), error_cell(1, 0.25)}},
+                            .groups = {{text, 2}}});
   report.sections.push_back(section);
   return report;
 }

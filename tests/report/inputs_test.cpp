@@ -132,6 +132,17 @@ TEST_F(InputsTest, NumbersThatCannotBeAreRefused) {
     EXPECT_NE(read.status().message().find("r.jsonl: sample 's', policy 'p': key 'k"), std::string::npos)
         << read.status().message();
   }
+  for (const auto& [number, instead] : {std::pair{"\"kl_max\":2", "\"kl_max\":0.5"},
+                                        {"\"top1\":1", "\"top1\":5"},
+                                        {"\"nll\":1", "\"nll\":-1"},
+                                        {"\"nll\":1", "\"nll\":1,\"score\":5"},
+                                        {"\"nll\":1", "\"nll\":1,\"score\":-3"},
+                                        {"\"nll\":1", "\"nll\":1,\"held\":9"},
+                                        {"\"nll\":1", "\"nll\":1,\"held\":-4"}}) {
+    std::string text = line(0.1, 1);
+    text.replace(text.find(number), std::string_view(number).size(), instead);
+    EXPECT_FALSE(read_evaluations({put("r.jsonl", text)}).ok()) << text;
+  }
 }
 
 TEST_F(InputsTest, DamageIsNamed) {

@@ -304,6 +304,32 @@ TEST(Report, QuestionModesStayApart) {
   EXPECT_EQ(evaluation_highlights(test::small_evaluation(), "")[0].name, "10% of the rows kept, lowest KL: b");
 }
 
+// A mean over the easy half of the samples wins nothing.
+TEST(Report, WhoFailsOnSomeSamplesIsNotTheBest) {
+  Evaluation failing = test::small_evaluation();
+  for (ResultLine& line : failing.lines) {
+    if (line.policy == "b" && line.sample.ends_with(":1")) line.error = "too few rows";
+  }
+  EXPECT_EQ(evaluation_highlights(failing, "")[0].name, "10% of the rows kept, lowest KL: a");
+  Evaluation missing = test::small_evaluation();
+  std::erase_if(missing.lines,
+                [](const ResultLine& line) { return line.policy == "b" && line.sample.ends_with(":1"); });
+  EXPECT_EQ(evaluation_highlights(missing, "")[0].name, "10% of the rows kept, lowest KL: a");
+}
+
+// Samples that end at once have a score and no KL; one sample has no interval.
+TEST(Report, WhatIsNotComparedHasNoKl) {
+  Evaluation of = test::small_evaluation();
+  for (ResultLine& line : of.lines) line.compared = line.sample == "lcc:0";
+  const Section section = evaluation_section(of, "");
+  const Table& fidelity = table_of(section, "Fidelity");
+  EXPECT_EQ(texts(fidelity.rows[0])[6].find('['), std::string::npos) << texts(fidelity.rows[0])[6];
+  EXPECT_EQ(texts(fidelity.rows[0])[2], "6");
+  for (ResultLine& line : of.lines) line.compared = false;
+  EXPECT_EQ(texts(table_of(evaluation_section(of, ""), "Fidelity").rows[0])[6], "n/a");
+  EXPECT_TRUE(evaluation_highlights(of, "").empty());
+}
+
 TEST(Report, WhatIsDrawnIsBoundedAndSaysSo) {
   constexpr int kMany = 20000;
   ReportInputs inputs;
