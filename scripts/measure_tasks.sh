@@ -41,6 +41,6 @@ from_files() { # NAME SUITE EVAL-FLAGS...
 # Generated, at a length where models of this size still find something; the files' niah_multikey_3 is beyond them.
 needles=niah_single_1,niah_single_2,niah_single_3,niah_multikey_1,niah_multikey_2,niah_multivalue
 measure needles ruler --tasks "$needles" --lengths 2k
-from_files ruler ruler
+measure ruler ruler --data "$data/ruler" # whole: a cut may take the needle
 from_files leval leval
 from_files multi_news longbench --tasks multi_news
