@@ -57,7 +57,7 @@ Result<CachePlan> plan_cache(const Budgets& budgets, const ModelConfig& config, 
 // Its rows alone, [n_layer], of budgets without their model. Errors: as plan_cache(); bytes where budgets.model.layer
 // is not known.
 Result<std::vector<int64_t>> plan_rows(const Budgets& budgets, int64_t n_prompt);
-// CachePlan::head_rows of these rows. REQUIRES: rows of plan_rows() or plan_cache() for the same prompt.
+// CachePlan::head_rows of these rows, planned for the same prompt; none where heads share by scores (head_floor < 1).
 Result<std::vector<std::vector<int64_t>>> plan_head_rows(const Budgets& budgets, std::span<const int64_t> rows,
                                                          int64_t n_prompt);
 // The full cache.

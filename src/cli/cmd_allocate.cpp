@@ -151,11 +151,7 @@ Status cmd_allocate(const AllocateArgs& args) {
     RKV_ASSIGN_OR_RETURN(measured, audit(lines, policy.budget.value, subject, budgets));
   }
   RKV_ASSIGN_OR_RETURN(const std::vector<int64_t> rows, plan_rows(budgets, args.n_prompt));
-  const bool heads_share = budgets.selector_options.head_floor < 1;  // by scores, when a prompt is read
-  std::vector<std::vector<int64_t>> head_rows;
-  if (!heads_share) {
-    RKV_ASSIGN_OR_RETURN(head_rows, plan_head_rows(budgets, rows, args.n_prompt));
-  }
+  RKV_ASSIGN_OR_RETURN(const auto head_rows, plan_head_rows(budgets, rows, args.n_prompt));
   const std::vector<int> sharing = subject.id.compressible_layers();
   int64_t total = 0;  // of the layers that share the budget
   for (int il : sharing) total += rows[static_cast<size_t>(il)];
@@ -202,7 +198,8 @@ Status cmd_allocate(const AllocateArgs& args) {
   }
   print("{:>5}  {:>8}  {:>6.1f}%  of a prompt of {} tokens, {} with budget {}\n", "all", total, 100.0 * kept,
         args.n_prompt, budgets.allocator, budget_text(budgets));
-  if (heads_share) print("the KV heads of a layer share its rows by their scores (--head-floor)\n");
+  if (budgets.selector_options.head_floor < 1)
+    print("the KV heads of a layer share its rows by their scores (--head-floor)\n");
   if (measured) {
     print("measured on {}: mean KL {:.4g}, the likeliest token agrees in {:.1f}%\n",
           counted(measured->n_sample, "sample"), measured->kl, 100 * measured->top1);

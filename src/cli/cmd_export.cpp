@@ -87,10 +87,7 @@ Status cmd_export(const ExportArgs& args) {
   const Result<std::vector<int64_t>> planned = plan_rows(budgets, args.n_prompt);
   if (!planned.ok()) return planned.status().with_context(args.budget_file);
   const std::vector<int64_t>& rows = *planned;
-  RowsOfHeads heads;
-  if (budgets.selector_options.head_floor >= 1) {  // else they share by scores, when a prompt is read
-    RKV_ASSIGN_OR_RETURN(heads, plan_head_rows(budgets, rows, args.n_prompt));
-  }
+  RKV_ASSIGN_OR_RETURN(const RowsOfHeads heads, plan_head_rows(budgets, rows, args.n_prompt));
   const std::string text = args.to == "kvpress" ? as_kvpress(budgets, rows, args.n_prompt)
                            : args.to == "csv"   ? as_csv(budgets, rows, heads, args.n_prompt)
                                                 : as_json(budgets, rows, heads, args.n_prompt);

@@ -36,8 +36,8 @@ Result<double> score_pair(const JsonObject& pair) {
   }
   const Result<const MetricInfo*> metric = find_metric(name);
   if (!metric.ok()) return pair.error("metric", metric.status().message());
-  if (pair.has("answers") || pair.has("suite") ||
-      pair.has("task")) {  // all that a suite accepts, scored as it publishes
+  // All that a suite accepts, scored as it publishes.
+  if (pair.has("answers") || pair.has("suite") || pair.has("task")) {
     EvalSample sample;
     RKV_ASSIGN_OR_RETURN(sample.suite, pair.text("suite"));
     RKV_ASSIGN_OR_RETURN(sample.task, pair.text("task"));

@@ -56,7 +56,7 @@ int finish(std::string_view name) {
   std::_Exit(kExitFailure);
 }
 
-// What ggml asserts ends the process: nothing can be caught. Its own words come with a core dump.
+// Instead of ggml's own abort, which nothing can catch: one sentence and the exit code of any other failure.
 extern "C" void on_ggml_abort(const char* message) {
   const bool no_memory = std::strstr(message, "mem_buffer") != nullptr;
   std::fputs(no_memory ? "ripplekv: out of memory" : "ripplekv: internal error in ggml: ", stderr);

@@ -187,6 +187,21 @@ Status check_head_rows(const CachePlan& plan, size_t il, int n_head_kv) {
                   il, fmt::join(heads, ", "), plan.rows[il] * n_head_kv, plan.n_prompt, n_head_kv));
 }
 
+Result<std::vector<std::vector<int64_t>>> head_rows_of(const Budgets& budgets, std::span<const int64_t> rows,
+                                                       int64_t n_prompt) {
+  RKV_ASSIGN_OR_RETURN(const auto selector, make_selector(budgets.selector, budgets.selector_options));
+  const int64_t floor = floor_of(budgets, *selector);
+  std::vector<std::vector<int64_t>> head_rows(budgets.head_shares.size());
+  for (size_t il = 0; il < head_rows.size(); ++il) {
+    const std::vector<double>& shares = budgets.head_shares[il];
+    if (shares.empty() || rows[il] == n_prompt) continue;
+    // As layers share a budget.
+    const auto n_head = static_cast<int64_t>(shares.size());
+    RKV_ASSIGN_OR_RETURN(head_rows[il], rows_for({shares, 0}, rows[il] * n_head, std::min(floor, rows[il]), n_prompt));
+  }
+  return head_rows;
+}
+
 }  // namespace
 
 int64_t CachePlan::total_rows() const {
@@ -271,17 +286,8 @@ Result<std::vector<int64_t>> plan_rows(const Budgets& budgets, int64_t n_prompt)
 
 Result<std::vector<std::vector<int64_t>>> plan_head_rows(const Budgets& budgets, std::span<const int64_t> rows,
                                                          int64_t n_prompt) {
-  RKV_ASSIGN_OR_RETURN(const auto selector, make_selector(budgets.selector, budgets.selector_options));
-  const int64_t floor = floor_of(budgets, *selector);
-  std::vector<std::vector<int64_t>> head_rows(budgets.head_shares.size());
-  for (size_t il = 0; il < head_rows.size(); ++il) {
-    const std::vector<double>& shares = budgets.head_shares[il];
-    if (shares.empty() || rows[il] == n_prompt) continue;
-    // As layers share a budget.
-    const auto n_head = static_cast<int64_t>(shares.size());
-    RKV_ASSIGN_OR_RETURN(head_rows[il], rows_for({shares, 0}, rows[il] * n_head, std::min(floor, rows[il]), n_prompt));
-  }
-  return head_rows;
+  if (budgets.selector_options.head_floor < 1) return std::vector<std::vector<int64_t>>();
+  return head_rows_of(budgets, rows, n_prompt);
 }
 
 Result<CachePlan> plan_cache(const Budgets& budgets, const ModelConfig& config, int64_t n_prompt, bool lift_fraction) {
@@ -303,7 +309,7 @@ Result<CachePlan> plan_cache(const Budgets& budgets, const ModelConfig& config, 
   auto rows = rows_of(budgets, shape, plan.rows_floor, n_prompt, lift_fraction);
   if (!rows.ok()) return rows.status().with_context(fmt::format("--kv-budget {}", budgets.budget.to_string()));
   plan.rows = std::move(*rows);
-  RKV_ASSIGN_OR_RETURN(plan.head_rows, plan_head_rows(budgets, plan.rows, n_prompt));
+  RKV_ASSIGN_OR_RETURN(plan.head_rows, head_rows_of(budgets, plan.rows, n_prompt));
   return plan;
 }
 

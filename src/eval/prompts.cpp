@@ -30,19 +30,19 @@ struct Parts {
   std::vector<int32_t> question;
 };
 
-Result<Parts> split(const Model& model, const ChatTemplate* chat, const EvalSample& sample,
-                    const std::string& document) {
+Result<Parts> split(const Model& model, const ChatTemplate* chat, const EvalSample& sample, const std::string& document,
+                    const std::string& question) {
   const Vocab& vocab = model.vocab();
   Parts parts;
   if (!sample.chat || chat == nullptr) {
     parts.document = vocab.tokenize(document, /*add_special=*/true, /*parse_special=*/false);
-    parts.question = vocab.tokenize(sample.question, /*add_special=*/false, /*parse_special=*/false);
+    parts.question = vocab.tokenize(question, /*add_special=*/false, /*parse_special=*/false);
     return parts;
   }
-  const ChatMessage message{"user", document + sample.question};
+  const ChatMessage message{"user", document + question};
   RKV_ASSIGN_OR_RETURN(const std::string text, chat->render({&message, 1}, /*add_generation_prompt=*/true));
   // Templates trim what they paste.
-  const size_t at = text.rfind(without_end_space(sample.question));
+  const size_t at = text.rfind(without_end_space(question));
   if (at == std::string::npos) {
     return invalid_argument(
         fmt::format("sample '{}': the chat template changes its question, expected it word for word", sample.id));
@@ -90,23 +90,22 @@ Result<SplitPrompt> tokenize_apart(const Model& model, const ChatTemplate* chat,
     return invalid_argument(fmt::format("sample '{}': got no {}, expected a document and a question apart", sample.id,
                                         plain.empty() ? "document" : "question"));
   }
+  size_t n_beside = 0;  // a question has the same tokens behind any document
+  for (const std::string& question : samples[0].questions_beside) {
+    RKV_ASSIGN_OR_RETURN(const Parts parts, split(model, chat, samples[0], /*document=*/".", question));
+    n_beside = std::max(n_beside, parts.question.size());
+  }
   for (int64_t n_max = std::min(n_plain, max_tokens); n_max >= 2;) {
     const std::vector<int32_t> cut = truncate_middle(plain, n_max);
     SplitPrompt prompt;
     prompt.n_cut = n_plain - static_cast<int64_t>(cut.size());
     const std::string document = prompt.n_cut == 0 ? samples[0].document : text_of(vocab, cut);
-    size_t n_question = 0;
+    size_t n_question = n_beside;
     for (const EvalSample& sample : samples) {
-      RKV_ASSIGN_OR_RETURN(Parts parts, split(model, chat, sample, document));
+      RKV_ASSIGN_OR_RETURN(Parts parts, split(model, chat, sample, document, sample.question));
       prompt.document = std::move(parts.document);
       n_question = std::max(n_question, parts.question.size());
       prompt.questions.push_back(std::move(parts.question));
-    }
-    EvalSample beside = samples[0];
-    for (const std::string& question : samples[0].questions_beside) {
-      beside.question = question;
-      RKV_ASSIGN_OR_RETURN(const Parts parts, split(model, chat, beside, document));
-      n_question = std::max(n_question, parts.question.size());
     }
     const int64_t over = static_cast<int64_t>(prompt.document.size() + n_question) - max_tokens;
     if (over <= 0) return prompt;

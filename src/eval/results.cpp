@@ -155,9 +155,10 @@ Result<Parsed> parse(const std::string& path) {
     }
     parsed.n_whole = end + 1;
   }
-  if (n_line == 0)
+  if (n_line == 0) {
     return data_loss(
         fmt::format("{}: got no whole line, expected results of 'ripplekv eval'; --fresh starts over", path));
+  }
   return parsed;
 }
 

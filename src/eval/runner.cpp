@@ -145,24 +145,19 @@ Status PromptRunner::with_full(const std::function<Status(Sequence&)>& use) {
   return status;
 }
 
-// Greedy.
-Result<Generation> PromptRunner::begin_answer(int n) const {
+GenerateOptions PromptRunner::greedy(int n) const {
   GenerateOptions options;
   options.sampling.temperature = 0;
   options.n_predict = n;
   options.n_ctx = result_.n_prompt + n;
-  return Generation::create(engine_->model().vocab(), ids_, options, /*on_text=*/nullptr);
+  return options;
 }
 
-// An answer that was stopped is none.
 Result<Generated> PromptRunner::answer_alone(Sequence& sequence, int n) {
   const Stopwatch watch(cost_.answers);
-  RKV_ASSIGN_OR_RETURN(Generation generation, begin_answer(n));
-  while (const std::optional<int32_t> token = generation.next(sequence)) {
-    const DecodeStep step{&sequence, *token};
-    RKV_RETURN_IF_ERROR(engine_->decode({&step, 1}));
-  }
-  return generation.finish();
+  RKV_ASSIGN_OR_RETURN(Generated answer, generate(*engine_, sequence, ids_, greedy(n), /*on_text=*/nullptr));
+  if (answer.stopped_by == "interrupt") return cancelled("stopped as asked");  // part of an answer is no measurement
+  return answer;
 }
 
 // Before each token of the scored answer, the first one included. F32 [n_vocab, scored_.size()]
@@ -261,7 +256,8 @@ Status PromptRunner::measure(const EvalPolicy& policy, double kept) {
   result_.results.push_back(std::move(result));
   cost_.fork_bytes = std::max(cost_.fork_bytes, bytes_of_forks() + fork->cache.bytes().total());
   if (options_.n_generate == 0) return ok_status();
-  RKV_ASSIGN_OR_RETURN(Generation generation, begin_answer(options_.n_generate));
+  RKV_ASSIGN_OR_RETURN(Generation generation, Generation::create(engine_->model().vocab(), ids_,
+                                                                 greedy(options_.n_generate), /*on_text=*/nullptr));
   answering_.push_back({std::move(*fork), std::move(generation), result_.results.size() - 1, std::nullopt});
   return ok_status();
 }

@@ -107,7 +107,7 @@ class PromptRunner {
   PromptRunner(Engine& engine, std::span<const int32_t> ids, const RunnerOptions& options);
   Status take_in(Sequence& sequence);
   Status with_full(const std::function<Status(Sequence&)>& use);
-  Result<Generation> begin_answer(int n) const;
+  GenerateOptions greedy(int n) const;
   Result<Generated> answer_alone(Sequence& sequence, int n);
   Result<std::vector<float>> distributions(Sequence& sequence);
   Status answer_fully();

@@ -46,9 +46,8 @@ std::string title_of(const ReportInputs& inputs) {
 // What every KV head keeps, where heads have rows of their own; layers with equal parts show these.
 Status add_heads(const NamedBudgets& of, const std::vector<int64_t>& rows, int64_t n_prompt, Section& section) {
   const Budgets& budgets = of.budgets;
-  // Heads that share by scores keep what a prompt decides.
-  if (budgets.head_shares.empty() || budgets.selector_options.head_floor < 1) return ok_status();
   RKV_ASSIGN_OR_RETURN(const auto head_rows, plan_head_rows(budgets, rows, n_prompt));
+  if (head_rows.empty()) return ok_status();
   const auto n_head = static_cast<size_t>(budgets.model.layer.n_head_kv);
   HeatMap map = {.title = fmt::format("Rows kept by each KV head ({})", of.name),
                  .caption = "As a share of the prompt, in percent.",
