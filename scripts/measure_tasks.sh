@@ -5,9 +5,9 @@
 # The tables of task scores in docs/results.md: RULER's needles, L-Eval and LongBench multi_news, scored as the suites do.
 #   scripts/measure_tasks.sh DATA [OUT]   DATA: folder with ruler/, leval/ and longbench/; OUT: results (build/tasks)
 # Goes on where it was interrupted. RIPPLEKV_MODEL_FILE names another model, RIPPLEKV_PROFILE its profile,
-# RIPPLEKV_TABLES some of the tables (needles ruler leval multi_news), RIPPLEKV_LIMIT another number of samples a task (4),
-# RIPPLEKV_QUESTION one way to ask (both), RIPPLEKV_TOKENS another length of prompts from files (4096), RIPPLEKV_THREADS
-# another number of threads (1 where others work).
+# RIPPLEKV_TABLES some of the tables (needles ruler leval multi_news), RIPPLEKV_LIMIT another number of samples a task
+# (4), RIPPLEKV_QUESTION one way to ask (both), RIPPLEKV_TOKENS another length of prompts from leval and longbench (4096),
+# RIPPLEKV_THREADS another number of threads (1 where others work). scripts/score_table.py compares the scores.
 source "$(dirname "$0")/common.sh"
 
 [ $# -ge 1 ] || die "got no data, expected: scripts/measure_tasks.sh DATA [OUT]"
